@@ -1,0 +1,3 @@
+from milepost.cli.app import main
+
+main()

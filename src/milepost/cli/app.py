@@ -1,0 +1,67 @@
+"""The `milepost` command; the one place where errors become exit codes.
+
+Exit codes: 0 done (perhaps with warnings), 1 failed or `--strict` found errors, 2 wrong usage,
+130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from milepost import __version__
+from milepost.cli import demo, games_in, sets
+from milepost.errors import MilepostError
+
+app = typer.Typer(
+    name="milepost",
+    help="Measure skill: by the quality of moves, by results through time, with honest error bars.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"milepost {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Measure skill: by the quality of moves, by results through time, with honest error bars."""
+
+
+app.command("games")(games_in.games)
+app.command("results")(games_in.results)
+app.command("turns")(games_in.turns)
+app.command("players")(sets.players)
+app.command("select")(sets.select)
+app.command("demo")(demo.demo)
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        app()
+    except MilepostError as error:
+        typer.echo(f"milepost: {error}", err=True)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        typer.echo(
+            "\nmilepost: interrupted; the same command goes on where this one stopped", err=True
+        )
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader of our output (head, less) has left: not an error of ours.
+        sys.stderr.close()
+        sys.exit(0)

@@ -1,0 +1,39 @@
+"""Every exception that Milepost raises on purpose.
+
+::
+
+    MilepostError
+    ├── InputError (also a ValueError)      an input is missing, or is not what it should be
+    │   └── TableError                      a table lacks columns, or holds the wrong types
+    ├── OutputError (also an OSError)       a result could not be written
+    └── WorkerError (also a RuntimeError)   a worker process died or could not be started
+
+    MilepostWarning (a UserWarning)         a caveat that the caller should see
+
+One bad game is never an exception: it is collected in the errors table and the rest goes on.
+Errors become exit codes in one place, `milepost.cli.app.main`.
+"""
+
+
+class MilepostError(Exception):
+    """Base of all errors that Milepost raises on purpose."""
+
+
+class InputError(MilepostError, ValueError):
+    """An input is missing, cannot be read, or is not what it should be."""
+
+
+class TableError(InputError):
+    """A table lacks columns that a stage needs, or holds them in a wrong type."""
+
+
+class OutputError(MilepostError, OSError):
+    """A result could not be written; nothing was left half-written under its name."""
+
+
+class WorkerError(MilepostError, RuntimeError):
+    """A worker process died or could not be started."""
+
+
+class MilepostWarning(UserWarning):
+    """A caveat that the caller should see."""

@@ -1,0 +1,265 @@
+"""Tables on disk: Parquet, CSV and NDJSON, written whole or not at all.
+
+A file appears under its name only when it is complete. Every output says how it was made: inside
+the file for Parquet, in a ``.provenance.json`` beside it for the others.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, BinaryIO
+
+import polars as pl
+
+from milepost import __version__
+from milepost.errors import InputError, OutputError, TableError
+from milepost.tables import Table
+
+FORMATS = ("parquet", "csv", "ndjson")
+STDOUT = "-"
+_ENDINGS = {".parquet": "parquet", ".csv": "csv", ".ndjson": "ndjson", ".jsonl": "ndjson"}
+_NO_VALUE = "-"
+"""Stands for a null inside a list in CSV, where lists are values separated by blanks."""
+
+
+def format_of(path: str | Path, given: str | None = None) -> str:
+    """Return the format that a name's ending, or the user, asks for.
+
+    Raises
+    ------
+    OutputError
+        If neither tells, or the format is not known.
+    """
+    if given is not None:
+        if given not in FORMATS:
+            raise OutputError(f"unknown format {given!r}; known are {', '.join(FORMATS)}")
+        return given
+    if str(path) == STDOUT:
+        return "csv"
+    ending = Path(path).suffix.lower()
+    if ending not in _ENDINGS:
+        known = ", ".join(_ENDINGS)
+        raise OutputError(f"{path}: the ending says no known format (known: {known})")
+    return _ENDINGS[ending]
+
+
+def provenance(
+    command: str, options: Mapping[str, Any], inputs: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """Return what an output says about how it was made; it holds no time, so bytes repeat."""
+    return {
+        "made_by": f"milepost {__version__}",
+        "command": command,
+        "options": dict(options),
+        "inputs": inputs,
+    }
+
+
+class TableWriter:
+    """Writes a table piece by piece; the file appears when the writer is closed without error."""
+
+    def __init__(
+        self,
+        path: str | Path,
+        empty: pl.DataFrame,
+        *,
+        form: str | None = None,
+        made: Mapping[str, Any] | None = None,
+    ):
+        """Begin a file.
+
+        Parameters
+        ----------
+        path
+            Where to; ``-`` is standard output.
+        empty
+            A frame with the columns of the table: an output without rows still has them.
+        form
+            The format, if the ending does not say it.
+        made
+            What `provenance` returned. It may be filled in up to the moment of closing.
+        """
+        self.path = str(path)
+        self.form = format_of(path, form)
+        self.rows = 0
+        self._empty = empty
+        self._made = made
+        self._header_due = True
+        self._parquet: Any = None
+        self._target = None if self.path == STDOUT else Path(path)
+        self._partial = self._target and self._target.with_name(
+            f".{self._target.name}.{os.getpid()}.partial"
+        )
+        try:
+            self._handle: IO[bytes] | BinaryIO = (
+                self._partial.open("wb") if self._partial else sys.stdout.buffer
+            )
+        except OSError as error:
+            raise OutputError(f"cannot write {self.path}: {error.strerror}") from error
+
+    def write(self, frame: pl.DataFrame) -> None:
+        """Add rows."""
+        try:
+            self._write(frame.select(self._empty.columns))
+        except OSError as error:
+            raise OutputError(f"cannot write {self.path}: {error.strerror or error}") from error
+        self.rows += len(frame)
+
+    def _write(self, frame: pl.DataFrame) -> None:
+        if self.form == "parquet":
+            import pyarrow.parquet as pq
+
+            arrow = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
+            if self._parquet is None:
+                self._parquet = pq.ParquetWriter(self._handle, arrow.schema, compression="zstd")
+            self._parquet.write_table(arrow.cast(self._parquet.schema))
+        elif self.form == "csv":
+            self._handle.write(_csv_bytes(frame, header=self._header_due))
+        elif len(frame):
+            self._handle.write(frame.write_ndjson().encode("utf-8"))
+        self._header_due = False
+
+    def close(self) -> None:
+        """Finish the file and put it under its name."""
+        try:
+            if self._header_due:
+                self._write(self._empty.clear())
+            if self._parquet is not None:
+                if self._made is not None:
+                    self._parquet.add_key_value_metadata({"milepost": _as_json(self._made)})
+                self._parquet.close()
+            self._handle.flush()
+            if self._partial and self._target:
+                os.fsync(self._handle.fileno())
+                self._handle.close()
+                self._partial.replace(self._target)
+                if self._made is not None and self.form != "parquet":
+                    write_text(
+                        self._target.with_name(self._target.name + ".provenance.json"),
+                        _as_json(self._made) + "\n",
+                    )
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            self.discard()
+            raise OutputError(f"cannot write {self.path}: {error.strerror or error}") from error
+
+    def discard(self) -> None:
+        """Drop what was written; a file that stood under the name before stays."""
+        if self._partial:
+            self._handle.close()
+            self._partial.unlink(missing_ok=True)
+
+    def __enter__(self) -> TableWriter:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.discard()
+
+
+def write_table(
+    frame: pl.DataFrame,
+    path: str | Path,
+    *,
+    form: str | None = None,
+    made: Mapping[str, Any] | None = None,
+) -> None:
+    """Write a whole table; see `TableWriter`."""
+    with TableWriter(path, frame.clear(), form=form, made=made) as writer:
+        writer.write(frame)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file whole or not at all."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise OutputError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def read_table(path: str | Path, table: Table | None = None) -> pl.DataFrame:
+    """Read a table that `TableWriter`, or another program, has written.
+
+    Parameters
+    ----------
+    path
+        A Parquet, CSV or NDJSON file; CSV and NDJSON may be compressed.
+    table
+        Its columns; then types are those of the table and missing columns are refused or filled.
+        Without it, CSV values stay text.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read.
+    TableError
+        If it is not the table expected.
+    """
+    name = str(path).lower()
+    for ending in (".gz", ".zst", ".bz2"):
+        name = name.removesuffix(ending)
+    form = _ENDINGS.get(Path(name).suffix)
+    try:
+        if form == "parquet":
+            frame = pl.read_parquet(path)
+        elif form == "csv":
+            frame = pl.read_csv(path, infer_schema=False)
+        elif form == "ndjson":
+            frame = pl.read_ndjson(path, infer_schema_length=None)
+        else:
+            raise InputError(f"{path}: not a table (expected one of {', '.join(_ENDINGS)})")
+    except (pl.exceptions.PolarsError, OSError) as error:
+        first_line = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
+        raise InputError(f"cannot read the table {path}: {first_line}") from error
+    if table is None:
+        return frame
+    try:
+        return table.conform(_lists_from_text(frame, table) if form == "csv" else frame)
+    except TableError as error:
+        raise TableError(f"{path}: {error}") from error
+
+
+def _csv_bytes(frame: pl.DataFrame, *, header: bool) -> bytes:
+    lists = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.List)]
+    flat = frame.with_columns(
+        pl.col(name)
+        .cast(pl.List(pl.String))
+        .list.eval(pl.element().fill_null(_NO_VALUE))
+        .list.join(" ")
+        for name in lists
+    )
+    return flat.write_csv(include_header=header).encode("utf-8")
+
+
+def _lists_from_text(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
+    expressions = []
+    for name, dtype in table.dtypes.items():
+        if name not in frame.columns:
+            continue
+        if isinstance(dtype, pl.List):
+            parts = pl.col(name).str.split(" ")
+            parts = parts.list.eval(pl.when(pl.element() != _NO_VALUE).then(pl.element()))
+            expressions.append(parts)
+        elif dtype == pl.Boolean:
+            expressions.append(pl.col(name).str.to_lowercase() == "true")
+    return frame.with_columns(expressions)
+
+
+def _as_json(made: Mapping[str, Any]) -> str:
+    return json.dumps(made, sort_keys=True, ensure_ascii=False, default=str)

@@ -1,0 +1,312 @@
+"""From inputs to a table, in memory or in a file: what the commands call, and scripts can."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from milepost.errors import InputError
+from milepost.files import STDOUT, TableWriter, provenance, read_table
+from milepost.games.chunks import Chunk
+from milepost.games.mapping import results_of_table
+from milepost.games.reading import read_chunk
+from milepost.games.results import HEADER_CHUNK_BYTES, read_headers_of_chunk, results_of_games
+from milepost.games.sources import Source, find_sources
+from milepost.games.stream import GameStream, Summary
+from milepost.games.turns import BOOK_MOVES, attach_games, replay
+from milepost.games.work import Frames, Progress, Report, WorkFolder, run_tasks, source_identity
+from milepost.tables import ERRORS, GAMES, RESULTS, TURNS
+
+Inputs = Iterable[str | Path]
+_ROWS_A_TASK = 500
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a command writes."""
+
+    output: str
+    """The table; ``-`` is standard output."""
+    form: str | None = None
+    """Its format, if the ending does not say it."""
+    errors: str | None = None
+    """The errors table; if not given, it lies beside the output and is written only if needed."""
+
+    @property
+    def errors_path(self) -> str | None:
+        """Where the errors table goes."""
+        if self.errors is not None or self.output == STDOUT:
+            return self.errors
+        return str(Path(self.output).with_suffix("")) + ".errors.csv"
+
+
+def write_games(inputs: Inputs, target: Target, **options: Any) -> Summary:
+    """Read PGN and write the games table; options as for `milepost.games.stream.GameStream`."""
+    with GameStream(inputs, read_chunk, output=target.output, **options) as stream:
+        made = provenance("games", _shown(options), stream.inputs)
+        _write(target, GAMES.empty(), stream.frames(), stream, made)
+    return stream.summary
+
+
+def write_turns(
+    inputs: Inputs, target: Target, *, book_moves: int = BOOK_MOVES, **options: Any
+) -> Summary:
+    """Read PGN or a games table and write the turns table."""
+    sources = find_sources(inputs)
+    shown = {"book_moves": book_moves, **_shown(options)}
+    if are_tables(sources):
+        return _write_turns_of_tables(sources, target, book_moves, shown, options)
+    read = TurnsReader(book_moves)
+    with GameStream(inputs, read, output=target.output, **options) as stream:
+        made = provenance("turns", shown, stream.inputs)
+        _write(target, TURNS.empty(), _turns(stream), stream, made)
+    return stream.summary
+
+
+def write_results(
+    inputs: Inputs,
+    target: Target,
+    *,
+    mapping: Mapping[str, str] | None = None,
+    require_moves: bool = False,
+    **options: Any,
+) -> Summary:
+    """Read PGN headers, a games table or any table with a mapping, and write the results table."""
+    sources = find_sources(inputs)
+    shown = {"map": dict(mapping or {}), "require_moves": require_moves, **_shown(options)}
+    if are_tables(sources):
+        return _write_results_of_tables(sources, target, mapping, shown)
+    if mapping:
+        raise InputError("--map is for tables; PGN headers need no mapping")
+    options = {"chunk_bytes": HEADER_CHUNK_BYTES, **options, "workers": 1}
+    with GameStream(inputs, read_headers_of_chunk, output=target.output, **options) as stream:
+        made = provenance("results", shown, stream.inputs)
+        frames = _results(stream, require_moves=require_moves)
+        _write(target, RESULTS.empty(), frames, stream, made)
+    return stream.summary
+
+
+def read_games(inputs: Inputs, **options: Any) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Read PGN into memory.
+
+    Parameters
+    ----------
+    inputs
+        Files, folders, patterns; see `milepost.games.sources.find_sources`.
+    **options
+        As for `milepost.games.stream.GameStream`. With more than one worker, the calling script
+        needs the usual ``if __name__ == "__main__"``.
+
+    Returns
+    -------
+    games, errors
+        See `milepost.tables.GAMES` and `milepost.tables.ERRORS`.
+    """
+    with GameStream(inputs, read_chunk, **options) as stream:
+        return pl.concat([GAMES.empty(), *map(_in_order, stream.frames())]), stream.all_errors()
+
+
+def read_results(
+    inputs: Inputs, *, mapping: Mapping[str, str] | None = None, **options: Any
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Read results into memory from PGN headers or tables; see `write_results`."""
+    sources = find_sources(inputs)
+    if are_tables(sources):
+        pieces = [_results_of_table(source, mapping) for source in sources]
+        results = pl.concat([results for results, _ in pieces], how="vertical_relaxed")
+        return results, pl.concat([errors for _, errors in pieces])
+    options = {"chunk_bytes": HEADER_CHUNK_BYTES, **options}
+    with GameStream(inputs, read_headers_of_chunk, **options) as stream:
+        frames = _results(stream, require_moves=False)
+        return pl.concat([RESULTS.empty(), *frames]), stream.all_errors()
+
+
+def read_turns(
+    inputs: Inputs, *, book_moves: int = BOOK_MOVES, **options: Any
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Read the turns of PGN games into memory; see `read_games`."""
+    with GameStream(inputs, TurnsReader(book_moves), **options) as stream:
+        return pl.concat([TURNS.empty(), *_turns(stream)]), stream.all_errors()
+
+
+@dataclass(frozen=True)
+class TurnsReader:
+    """Reads a chunk and replays its games."""
+
+    book_moves: int
+
+    def __call__(self, chunk: Chunk) -> Frames:
+        """Return the tables of `read_chunk` and `turns`."""
+        frames = read_chunk(chunk)
+        return {**frames, "turns": replay(frames["games"], book_moves=self.book_moves)}
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Some rows of a games table, as a task."""
+
+    number: int
+    games: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class _RowsReplayer:
+    book_moves: int
+
+    def __call__(self, rows: _Rows) -> Frames:
+        return {"turns": attach_games(replay(rows.games, book_moves=self.book_moves), rows.games)}
+
+
+def _turns(stream: GameStream) -> Iterator[pl.DataFrame]:
+    for piece in stream.pieces():
+        rows = piece.kept.arg_true().cast(pl.Int32)
+        replayed = piece.frames("turns").filter(pl.col("row").is_in(rows.implode()))
+        yield attach_games(replayed, piece.games)
+
+
+def _results(stream: GameStream, *, require_moves: bool) -> Iterator[pl.DataFrame]:
+    for games in stream.frames():
+        stream.summary.findings["no moves"] += int((games["full_moves"] == 0).sum())
+        kept = games.filter(pl.col("full_moves") > 0) if require_moves else games
+        results = results_of_games(kept)
+        stream.summary.findings["no result"] += len(kept) - len(results)
+        stream.summary.findings["no date"] += results["time"].null_count()
+        stream.summary.kept += len(results) - len(games)
+        yield results
+
+
+def _write(
+    target: Target,
+    empty: pl.DataFrame,
+    frames: Iterable[pl.DataFrame],
+    stream: GameStream,
+    made: Mapping[str, Any],
+) -> None:
+    with TableWriter(target.output, empty, form=target.form, made=made) as writer:
+        for frame in frames:
+            writer.write(frame)
+    stream.summary.rows = writer.rows
+    write_errors(target, stream.errors())
+
+
+def write_errors(target: Target, errors: Iterable[pl.DataFrame]) -> None:
+    """Write the errors table if there is anything in it, or the user asked for it by name."""
+    path = target.errors_path
+    if path is None:
+        return
+    pieces = [frame for frame in errors if len(frame)]
+    if pieces or target.errors is not None:
+        with TableWriter(path, ERRORS.empty()) as writer:
+            for frame in pieces:
+                writer.write(frame)
+    else:
+        # One of an earlier run would be taken for this run's.
+        Path(path).unlink(missing_ok=True)
+
+
+def are_tables(sources: list[Source]) -> bool:
+    """Whether the inputs are tables; PGN and tables at once are refused."""
+    tables = [source.is_table for source in sources]
+    if any(tables) and not all(tables):
+        raise InputError("give either PGN or tables, not both at once")
+    return all(tables)
+
+
+def table_inputs(sources: list[Source]) -> list[dict[str, Any]]:
+    """Return name, size and digest of each table, for the provenance."""
+    inputs = []
+    for source in sources:
+        assert source.path is not None
+        with source.path.open("rb") as handle:
+            digest = hashlib.file_digest(handle, "sha256").hexdigest()
+        inputs.append({"name": source.name, "bytes": source.size, "sha256": digest})
+    return inputs
+
+
+def _write_results_of_tables(
+    sources: list[Source], target: Target, mapping: Mapping[str, str] | None, shown: dict[str, Any]
+) -> Summary:
+    summary = Summary(files=len(sources))
+    made = provenance("results", shown, table_inputs(sources))
+    pieces = [_results_of_table(source, mapping) for source in sources]
+    results = pl.concat([results for results, _ in pieces], how="vertical_relaxed")
+    refused = sum(len(errors) for _, errors in pieces)
+    with TableWriter(target.output, results.clear(), form=target.form, made=made) as writer:
+        writer.write(results)
+    summary.games = len(results) + refused
+    summary.kept = summary.rows = len(results)
+    summary.findings["unreadable"] = refused
+    summary.findings["no date"] = results["time"].null_count()
+    summary.players = results.select(
+        pl.concat_list("player_1", "player_2").explode().n_unique()
+    ).item()
+    write_errors(target, (errors for _, errors in pieces))
+    return summary
+
+
+def _results_of_table(
+    source: Source, mapping: Mapping[str, str] | None
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    frame = read_table(source.name)
+    if not mapping and {"white", "black", "result", "moves"} <= set(frame.columns):
+        return results_of_games(read_table(source.name, GAMES)), ERRORS.empty()
+    results, refused = results_of_table(frame, mapping, source=source.name)
+    errors = refused.select(
+        pl.lit("unreadable").alias("kind"),
+        pl.lit(source.name).alias("source"),
+        pl.col("row").cast(pl.Int64).alias("line"),
+        "reason",
+    )
+    return results, ERRORS.conform(errors).select(ERRORS.names)
+
+
+def _write_turns_of_tables(
+    sources: list[Source],
+    target: Target,
+    book_moves: int,
+    shown: dict[str, Any],
+    options: dict[str, Any],
+) -> Summary:
+    games = pl.concat([read_table(s.name, GAMES) for s in sources], how="diagonal")
+    summary = Summary(files=len(sources), games=len(games), kept=len(games))
+    summary.players = games.select(
+        pl.concat_list("white_key", "black_key").explode().n_unique()
+    ).item()
+    made = provenance("turns", shown, table_inputs(sources))
+    identity = {"read": f"turns {book_moves}", "inputs": source_identity(sources)}
+    folder = WorkFolder(target.output, identity)
+    summary.resumed = folder.resumed
+    report: Report | None = options.get("report")
+    tasks = (
+        _Rows(number, games[start : start + _ROWS_A_TASK])
+        for number, start in enumerate(range(0, len(games), _ROWS_A_TASK))
+    )
+    done = 0
+    workers = int(options.get("workers", 1))
+    with TableWriter(target.output, TURNS.empty(), form=target.form, made=made) as writer:
+        for task in run_tasks(tasks, _RowsReplayer(book_moves), folder, workers=workers):
+            writer.write(folder.get(task.number, "turns"))
+            done += len(task.games)
+            if report:
+                report(Progress(done, len(games), done))
+    summary.rows = writer.rows
+    folder.remove()
+    return summary
+
+
+def _in_order(games: pl.DataFrame) -> pl.DataFrame:
+    return games.select(GAMES.names)
+
+
+def _shown(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that change the output, for the provenance."""
+    hidden = {"workers", "report", "aliases", "chunk_bytes"}
+    shown = {name: value for name, value in options.items() if name not in hidden}
+    if options.get("aliases") is not None:
+        shown["aliases"] = len(options["aliases"])
+    return shown

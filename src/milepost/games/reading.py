@@ -1,0 +1,145 @@
+"""Games with their moves, read from stretches of PGN."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import polars as pl
+
+from milepost.games.chunks import Chunk
+from milepost.games.movetext import Mainline, read_moves
+from milepost.games.tags import TAG_COLUMNS, parse_tags
+from milepost.games.tidy import RESULTS, tidy_tags, variant_of
+from milepost.games.work import Frames
+from milepost.tables import ERRORS, GAMES
+
+ROSTER = ("Event", "Site", "Date", "Round", "White", "Black", "Result")
+READABLE_VARIANTS = ("standard", "chess960")
+
+_MOVE_COLUMNS: dict[str, Any] = {
+    "result_token": pl.String,
+    "game_id": pl.String,
+    "plies": pl.Int32,
+    "full_moves": pl.Int32,
+    "moves": pl.String,
+    "clocks": pl.List(pl.Float64),
+    "elapsed": pl.List(pl.Float64),
+    "eval_cp": pl.List(pl.Int32),
+    "eval_mate": pl.List(pl.Int32),
+    "broken": pl.Boolean,
+    "source": pl.String,
+    "line": pl.Int64,
+}
+_RAW_SCHEMA: dict[str, Any] = dict.fromkeys(TAG_COLUMNS.values(), pl.String) | _MOVE_COLUMNS
+
+
+def read_chunk(chunk: Chunk, *, wanted: frozenset[int] | None = None) -> Frames:
+    """Read the games of a chunk.
+
+    Parameters
+    ----------
+    chunk
+        Where they stand.
+    wanted
+        The lines where the games begin that are wanted; all, if not given.
+
+    Returns
+    -------
+    dict
+        `games` (see `milepost.tables.GAMES`, without the players' keys) and `errors`.
+    """
+    block = chunk.block()
+    ends = block.ends
+    rows: list[dict[str, Any]] = []
+    errors: list[dict[str, Any]] = []
+    for number in range(len(chunk)):
+        if wanted is not None and int(block.lines[number]) not in wanted:
+            continue
+        tags, unreadable = parse_tags(
+            block.text[int(block.starts[number]) : int(block.movetexts[number])]
+        )
+        movetext = block.text[int(block.movetexts[number]) : int(ends[number])]
+        variant = variant_of(tags.get("Variant"))
+        about = _about(tags, chunk.source, int(block.lines[number]))
+        if variant not in READABLE_VARIANTS:
+            errors.append({**about, "kind": "variant", "reason": f"the variant is {variant}"})
+            continue
+        line = read_moves(movetext, fen=tags.get("FEN"), chess960=variant == "chess960")
+        if not line.moves and not (tags.get("White") or tags.get("Black")):
+            reason = line.error or "neither players nor moves"
+            errors.append({**about, "kind": "unreadable", "reason": reason})
+            continue
+        row = _row(tags, variant, line, chunk.source, about["line"])
+        rows.append(row)
+        about |= {"plies_kept": len(line.moves), "game_id": row["game_id"]}
+        if line.error:
+            errors.append({**about, "kind": "broken", "reason": line.error})
+        doubts = [f"unreadable tag: {text[:60]}" for text in unreadable]
+        doubts += [] if line.error else _doubts(tags, line)
+        errors += [{**about, "kind": "doubt", "reason": reason} for reason in doubts]
+    games = tidy_tags(pl.DataFrame(rows, schema=_RAW_SCHEMA))
+    return {
+        "games": GAMES.conform(games).select(GAMES.names),
+        "errors": errors_table(errors),
+    }
+
+
+def errors_table(errors: list[dict[str, Any]]) -> pl.DataFrame:
+    """Return a list of errors as a table."""
+    return ERRORS.conform(pl.DataFrame(errors, schema_overrides=ERRORS.dtypes)) if errors else (
+        ERRORS.empty()
+    )  # fmt: skip
+
+
+def _about(tags: dict[str, str], source: str, line: int) -> dict[str, Any]:
+    return {
+        "source": source,
+        "line": line,
+        "white": tags.get("White"),
+        "black": tags.get("Black"),
+        "event": tags.get("Event"),
+        "date": tags.get("Date"),
+        "plies_kept": 0,
+        "game_id": None,
+    }
+
+
+def _row(
+    tags: dict[str, str], variant: str, line: Mainline, source: str, at: int
+) -> dict[str, Any]:
+    moves = " ".join(line.moves)
+    identity = "\n".join([*(tags.get(name, "?") for name in ROSTER), tags.get("FEN", ""), moves])
+    row: dict[str, Any] = {column: tags.get(name) for name, column in TAG_COLUMNS.items()}
+    return row | {
+        "variant": variant,
+        "result_token": line.result_token,
+        "game_id": hashlib.sha256(identity.encode("utf-8")).hexdigest()[:16],
+        "plies": len(line.moves),
+        "full_moves": line.last_move_number,
+        "moves": moves,
+        "clocks": _unless_empty(line.clocks),
+        "elapsed": _unless_empty(line.elapsed),
+        "eval_cp": _unless_empty(line.eval_cp),
+        "eval_mate": _unless_empty(line.eval_mate),
+        "broken": line.error is not None,
+        "source": source,
+        "line": at,
+    }
+
+
+def _unless_empty(values: list[Any]) -> list[Any] | None:
+    return values if any(value is not None for value in values) else None
+
+
+def _doubts(tags: dict[str, str], line: Mainline) -> list[str]:
+    doubts = list(line.doubts)
+    result = tags.get("Result")
+    if line.mated and result in RESULTS and result != line.mated:
+        doubts.append(f"the result is {result}, but the last move mates ({line.mated})")
+    elif line.result_token in RESULTS and result in RESULTS and result != line.result_token:
+        doubts.append(f"the result is {result} in the tags, {line.result_token} behind the moves")
+    count = tags.get("PlyCount", "")
+    if count.isdigit() and int(count) != len(line.moves) and line.moves:
+        doubts.append(f"PlyCount is {count}, but {len(line.moves)} half-moves were read")
+    return doubts

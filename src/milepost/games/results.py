@@ -1,0 +1,142 @@
+"""Results: who beat whom, from PGN headers alone or from a games table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from milepost.games.chunks import Chunk
+from milepost.games.lengths import last_move_numbers
+from milepost.games.movetext import result_token
+from milepost.games.reading import READABLE_VARIANTS, errors_table
+from milepost.games.tags import TAG_COLUMNS, tag_columns
+from milepost.games.tidy import RESULTS as KNOWN_RESULTS
+from milepost.games.tidy import tidy_tags, variant_of
+from milepost.games.work import Frames
+from milepost.tables import RESULTS, as_frame
+
+HEADER_COLUMNS = (
+    "white", "black", "white_elo", "black_elo", "white_fide_id", "black_fide_id", "date", "year",
+    "event", "site", "round", "time_control", "speed", "result", "variant", "full_moves",
+    "white_team", "black_team", "source", "line",
+)  # fmt: skip
+
+
+HEADER_CHUNK_BYTES = 16 << 20
+"""Array operations want long arrays: about 20,000 games at a time."""
+
+
+def read_headers_of_chunk(chunk: Chunk) -> Frames:
+    """Read the tags of all games of a chunk; no move is parsed.
+
+    Returns
+    -------
+    dict
+        `games`, with the columns `HEADER_COLUMNS`, and `errors`.
+    """
+    block = chunk.block()
+    columns, unreadable = tag_columns(block)
+    raw = pl.DataFrame({TAG_COLUMNS[name]: column for name, column in columns.items()})
+    raw = raw.with_columns(
+        pl.Series("full_moves", last_move_numbers(block), dtype=pl.Int32),
+        pl.lit(chunk.source).alias("source"),
+        pl.Series("line", block.lines, dtype=pl.Int64),
+        _variants(raw["variant"]),
+        _result_tokens(raw, chunk, block.text),
+    )
+    games = tidy_tags(raw)
+
+    about = ["source", "line", "white", "black", "event", "date"]
+    errors = []
+    nameless = pl.col("white").eq("?") & pl.col("black").eq("?") & pl.col("full_moves").eq(0)
+    is_variant = ~pl.col("variant").is_in(READABLE_VARIANTS)
+    for row in games.filter(is_variant).iter_rows(named=True):
+        reason = f"the variant is {row['variant']}"
+        errors.append({k: row[k] for k in about} | {"kind": "variant", "reason": reason})
+    for row in games.filter(~is_variant & nameless).iter_rows(named=True):
+        reason = "neither players nor moves"
+        errors.append({k: row[k] for k in about} | {"kind": "unreadable", "reason": reason})
+    for number, lines in sorted(unreadable.items()):
+        row = games.row(number, named=True)
+        errors += [
+            {k: row[k] for k in about} | {"kind": "doubt", "reason": f"unreadable tag: {text[:60]}"}
+            for text in lines
+        ]
+    return {
+        "games": games.filter(~is_variant & ~nameless).select(HEADER_COLUMNS),
+        "errors": errors_table(errors),
+    }
+
+
+def results_of_games(games: Any) -> pl.DataFrame:
+    """Return the results of a games table; games without a result are left out.
+
+    Parameters
+    ----------
+    games
+        A games table, or the headers of one (polars, pandas, Arrow). White is player_1.
+
+    Returns
+    -------
+    polars.DataFrame
+        See `milepost.tables.RESULTS`. Unknown days and months are set to the middle of what is
+        known, and `time_known` says so.
+    """
+    frame = as_frame(games)
+    for side in ("white", "black"):
+        if f"{side}_key" not in frame.columns:
+            frame = frame.with_columns(pl.col(side).alias(f"{side}_key"))
+    found = frame.filter(pl.col("result").is_in(KNOWN_RESULTS)).with_columns(
+        time_of_dates().alias("time"),
+        time_known().alias("time_known"),
+        pl.coalesce("white_key", "white").alias("player_1"),
+        pl.coalesce("black_key", "black").alias("player_2"),
+        pl.col("result")
+        .replace_strict({"1-0": 1.0, "0-1": 0.0, "1/2-1/2": 0.5}, return_dtype=pl.Float64)
+        .alias("score"),
+        pl.lit(1, dtype=pl.Int8).alias("first_mover"),
+        pl.col("white_elo").alias("elo_1"),
+        pl.col("black_elo").alias("elo_2"),
+    )
+    return RESULTS.conform(found).select(RESULTS.names)
+
+
+def time_of_dates() -> pl.Expr:
+    """Return the day of a date with unknown parts: the middle of the month or year."""
+    date = pl.col("date")
+    return (
+        pl.when(date.str.slice(5, 2) == "??")
+        .then(date.str.slice(0, 4) + ".07.01")
+        .otherwise(date.str.replace("??", "15", literal=True))
+        .str.to_date("%Y.%m.%d", strict=False)
+    )
+
+
+def time_known() -> pl.Expr:
+    """Return how much of a date is known: day, month or year."""
+    date = pl.col("date")
+    return (
+        pl.when(date.is_null())
+        .then(None)
+        .when(date.str.slice(5, 2) == "??")
+        .then(pl.lit("year"))
+        .when(date.str.slice(8, 2) == "??")
+        .then(pl.lit("month"))
+        .otherwise(pl.lit("day"))
+    )
+
+
+def _variants(tags: pl.Series) -> pl.Series:
+    known = {tag: variant_of(tag) for tag in tags.unique().to_list()}
+    return tags.replace_strict(known, return_dtype=pl.String)
+
+
+def _result_tokens(raw: pl.DataFrame, chunk: Chunk, text: bytes) -> pl.Series:
+    """The result behind the moves, looked at only where the tags give none."""
+    tokens: list[str | None] = [None] * len(chunk)
+    open_result = ~raw["result"].is_in(KNOWN_RESULTS).fill_null(False)
+    ends = [*chunk.starts[1:].tolist(), len(text)]
+    for number in open_result.arg_true().to_list():
+        tokens[number] = result_token(text[int(chunk.movetexts[number]) : ends[number]])
+    return pl.Series("result_token", tokens, dtype=pl.String)

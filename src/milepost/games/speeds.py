@@ -1,0 +1,91 @@
+"""How fast a game was, and under which conditions, from its time control and its event's name.
+
+The speeds are FIDE's: the time that a player has for sixty moves, up to ten minutes blitz, under an
+hour rapid, else classical; under three minutes is bullet, a word of the servers. The event's name
+decides where the tag says nothing.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+SPEEDS = ("classical", "rapid", "blitz", "bullet", "correspondence")
+CONDITIONS = (*SPEEDS, "simul", "blindfold", "online")
+"""What `milepost select` can ask for or leave out."""
+NOT_STANDARD = tuple(name for name in CONDITIONS if name != "classical")
+"""What a set of ordinary tournament games leaves out."""
+
+# Words in the event's or the site's name; \b keeps "blitzstein" and "activity" out.
+_WORDS = {
+    "classical": r"\b(?:classical|standard)\b",
+    "blitz": r"\b(?:blitz\w{0,2}|armageddon|lightning)\b",
+    "bullet": r"\b(?:bullet|hyperbullet|ultrabullet)\b",
+    "rapid": r"\b(?:rapid\w{0,3}|rápid\w{0,2}|schnell\w*|(?:active|action) chess|quick(?:play)?)\b",
+    "correspondence": r"\b(?:corr|corres\w*|iccf|postal|e-?mail|fernschach|turn-based)\b",
+    "simul": r"\b(?:simul|simultan\w*|clock simul|exhibition)\b",
+    "blindfold": r"\b(?:blindfold\w*|blind chess|amber blind|sans voir)\b",
+    "online": r"lichess|chess\.com|chess24|playchess|chessbase server|tornelo|"
+    r"\b(?:online|internet|icc|fics|titled (?:tuesday|arena|cup)|prochess|pro chess league|int)\b",
+}
+_MOVES_COUNTED = 60
+
+# Base times in minutes of over-the-board controls. A broadcast often writes "90+30" for ninety
+# minutes and thirty seconds where PGN wants seconds; ninety seconds with thirty more for each move
+# is a control that nobody plays.
+_MINUTE_BASES = tuple(
+    map(float, (40, 45, 50, 60, 75, 80, 85, 90, 95, 100, 105, 110, 115, 120, 150, 180))
+)
+
+
+def speed_of_games() -> pl.Expr:
+    """Return the speed of each game from its time control, else from its event's name."""
+    text = pl.col("time_control").str.strip_chars().str.to_lowercase()
+    # [moves/]seconds[+increment], first period only: later periods only lengthen a slow game.
+    parts = text.str.extract_groups(r"^(?:(\d+)/)?(\d+)(?:\+(\d+))?(?::.*)?$")
+    moves = parts.struct.field("1").cast(pl.Float64, strict=False)
+    base = parts.struct.field("2").cast(pl.Float64, strict=False)
+    increment = parts.struct.field("3").cast(pl.Float64, strict=False).fill_null(0.0)
+    in_minutes = moves.is_null() & base.is_in(_MINUTE_BASES) & (increment >= 10)
+    seconds = pl.when(in_minutes).then(base * 60).otherwise(base)
+    for_sixty = seconds * pl.when(moves > 0).then(_MOVES_COUNTED / moves).otherwise(1.0)
+    for_sixty = for_sixty + increment * _MOVES_COUNTED
+    days = (moves == 1) & (base >= 43_200)
+    by_control = (
+        pl.when(days)
+        .then(pl.lit("correspondence"))
+        .when(for_sixty < 180)
+        .then(pl.lit("bullet"))
+        .when(for_sixty <= 600)
+        .then(pl.lit("blitz"))
+        .when(for_sixty < 3600)
+        .then(pl.lit("rapid"))
+        .when(for_sixty >= 3600)
+        .then(pl.lit("classical"))
+    )
+    by_word = pl.coalesce(
+        pl.when(_event_says(word)).then(pl.lit(word))
+        for word in ("bullet", "blitz", "rapid", "correspondence")
+    )
+    # A server names the pool that it rates the game in: lichess calls 600+0 rapid.
+    event = pl.col("event").str.to_lowercase()
+    by_server = event.str.extract(r"^(?:rated|casual) (?:ultra)?(\w+) (?:game|tournament)")
+    by_server = pl.when(by_server.is_in(SPEEDS)).then(by_server)
+    return pl.coalesce(by_server, by_control, by_word).alias("speed")
+
+
+def has_condition(condition: str) -> pl.Expr:
+    """Return whether a game was played under a condition (see `CONDITIONS`)."""
+    said = _event_says(condition)
+    if condition == "online":
+        said = said | _says("site", condition)
+    if condition in SPEEDS:
+        return (pl.col("speed") == condition).fill_null(False) | (pl.col("speed").is_null() & said)
+    return said
+
+
+def _event_says(condition: str) -> pl.Expr:
+    return _says("event", condition)
+
+
+def _says(column: str, condition: str) -> pl.Expr:
+    return pl.col(column).str.to_lowercase().str.contains(_WORDS[condition]).fill_null(False)

@@ -1,0 +1,253 @@
+"""From PGN sources to tables of any length, in bounded memory: the one way all commands go.
+
+First every stretch of the sources is read, in several processes, and its tables are kept in a work
+folder. Then two passes over those: one counts names and finds duplicates, one hands out the games
+that are kept, with their players' keys.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import polars as pl
+
+from milepost.games.chunks import CHUNK_BYTES, Chunk, Reading, cut_chunks
+from milepost.games.duplicates import DuplicateFinder
+from milepost.games.players import NameCounts, resolve_players, with_keys
+from milepost.games.reading import errors_table
+from milepost.games.sources import Source, find_sources
+from milepost.games.work import Frames, Report, WorkFolder, run_tasks, source_identity
+from milepost.tables import ERRORS, PLAYERS
+
+
+@dataclass
+class Summary:
+    """What was found, in numbers."""
+
+    files: int = 0
+    """Files read."""
+    games: int = 0
+    """Games found in them."""
+    kept: int = 0
+    """Games in the output."""
+    rows: int = 0
+    """Rows of the output."""
+    findings: Counter[str] = field(default_factory=Counter)
+    """Games with something wrong, by the kind of it (see `milepost.tables.ERRORS`)."""
+    players: int = 0
+    """Different players."""
+    joined: int = 0
+    """Spellings that were joined to a player on evidence other than the spelling itself."""
+    resumed: int = 0
+    """Stretches of input that an earlier, interrupted run had done."""
+
+    @property
+    def lost(self) -> int:
+        """Games that could not be read to their end, or not at all."""
+        return self.findings["broken"] + self.findings["unreadable"]
+
+    @property
+    def errors_per_thousand(self) -> float:
+        """Such games for each thousand games found."""
+        return 1000.0 * self.lost / self.games if self.games else 0.0
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some consecutive games, with the tables made of them."""
+
+    games: pl.DataFrame
+    """The games, duplicates included, with the players' keys."""
+    kept: pl.Series
+    """Which of them are kept."""
+    frames: Callable[[str], pl.DataFrame]
+    """Returns another table that was made of these games, by its name."""
+
+
+class GameStream:
+    """The games of some sources, to be gone through once; use it in a ``with`` statement."""
+
+    def __init__(
+        self,
+        inputs: Iterable[str | Path],
+        read: Callable[[Chunk], Frames],
+        *,
+        output: str | Path = "-",
+        options: dict[str, Any] | None = None,
+        aliases: Any = None,
+        players: pl.DataFrame | None = None,
+        keep_duplicates: bool = False,
+        workers: int = 1,
+        chunk_bytes: int = CHUNK_BYTES,
+        report: Report | None = None,
+    ):
+        """Prepare to read.
+
+        Parameters
+        ----------
+        inputs
+            See `milepost.games.sources.find_sources`.
+        read
+            A module-level function from a chunk to its tables, among them `games` and `errors`.
+        output
+            The file that is being made: the work folder lies beside it.
+        options
+            Whatever changes what `read` returns.
+        aliases
+            See `milepost.games.players.find_players`.
+        players
+            The players table to take keys from, if it is not to be made of these games.
+        keep_duplicates
+            Report duplicate games, but keep them.
+        workers
+            Processes to read with.
+        chunk_bytes
+            How much text makes one task.
+        report
+            Called with the progress.
+        """
+        self.sources: list[Source] = find_sources(inputs)
+        self.summary = Summary()
+        self.players = PLAYERS.empty() if players is None else players
+        self._players_given = players is not None
+        self._read = read
+        self._aliases = aliases
+        self._keep_duplicates = keep_duplicates
+        self._workers = workers
+        self._chunk_bytes = chunk_bytes
+        self._reading = Reading(report)
+        name = getattr(read, "__name__", None) or repr(read)
+        identity = {
+            "read": name,
+            "options": options,
+            "chunk": chunk_bytes,
+            "inputs": source_identity(self.sources),
+        }
+        self._folder = WorkFolder(output, identity)
+        self._chunks = 0
+        self._dropped: dict[int, tuple[int, str]] = {}
+
+    @property
+    def inputs(self) -> list[dict[str, Any]]:
+        """Name, size and digest of each source, for the provenance."""
+        return self._reading.inputs
+
+    def __enter__(self) -> GameStream:
+        try:
+            self._gather()
+            self._count()
+        except BaseException:
+            self._leave(failed=True)
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._leave(failed=kind is not None)
+
+    def _leave(self, *, failed: bool) -> None:
+        # After a failure the shards wait for the next run, unless nobody could find them again.
+        if not failed or not self._folder.kept:
+            self._folder.remove()
+
+    def _gather(self) -> None:
+        self.summary.resumed = self._folder.resumed
+        chunks = cut_chunks(self.sources, self._reading, chunk_bytes=self._chunk_bytes)
+        for _ in run_tasks(chunks, self._read, self._folder, workers=self._workers):
+            self._chunks += 1
+        self.summary.files = len(self.sources)
+        self.summary.games = self._reading.games
+
+    def _count(self) -> None:
+        names = NameCounts()
+        finder = DuplicateFinder()
+        place = 0
+        for number in range(self._chunks):
+            games = self._folder.get(number, "games")
+            names.add(games)
+            for duplicate in finder.find(games, place):
+                self._dropped[duplicate.place] = (duplicate.first, duplicate.rule)
+            place += len(games)
+            kinds = self._folder.get(number, "errors").unique(["source", "line", "kind"])["kind"]
+            self.summary.findings.update(kinds.to_list())
+        self.summary.findings["unreadable"] += len(self._reading.failures)
+        self.summary.findings["duplicate"] = len(self._dropped)
+        if not self._players_given:
+            self.players = resolve_players(names.table(), aliases=self._aliases)
+        self.summary.players = self.players["key"].n_unique()
+        self.summary.joined = len(
+            self.players.filter(pl.col("joined_by") != "spelling")
+            .filter(pl.col("spelling") != pl.col("name"))
+            .unique(["key", "spelling"])
+        )
+
+    def pieces(self) -> Iterator[Piece]:
+        """Yield all games, piece by piece, in the order of the sources."""
+        place = 0
+        self.summary.kept = 0
+        for number in range(self._chunks):
+            games = with_keys(self._folder.get(number, "games"), self.players)
+            dropped = [
+                row
+                for row in range(len(games))
+                if place + row in self._dropped and not self._keep_duplicates
+            ]
+            kept = pl.Series([True] * len(games), dtype=pl.Boolean)
+            kept = kept.scatter(dropped, False)
+            self.summary.kept += len(games) - len(dropped)
+            place += len(games)
+            yield Piece(games, kept, lambda name, n=number: self._folder.get(n, name))  # type: ignore[misc]
+
+    def frames(self) -> Iterator[pl.DataFrame]:
+        """Yield the games that are kept."""
+        for piece in self.pieces():
+            yield piece.games.filter(piece.kept)
+
+    def errors(self) -> Iterator[pl.DataFrame]:
+        """Yield everything that was found wrong: damage, broken games, doubts, duplicates."""
+        failures = [
+            {"kind": "unreadable", "source": source, "line": line, "reason": reason}
+            for source, line, reason in self._reading.failures
+        ]
+        if failures:
+            yield errors_table(failures)
+        place = 0
+        wanted = {first for first, _ in self._dropped.values()}
+        firsts: dict[int, tuple[str, int]] = {}
+        for number in range(self._chunks):
+            yield self._folder.get(number, "errors")
+            games = self._folder.get(number, "games")
+            rows = []
+            for row in range(len(games)):
+                here = place + row
+                if here in wanted:
+                    firsts[here] = (games["source"][row], games["line"][row])
+                if here in self._dropped:
+                    first, rule = self._dropped[here]
+                    source, line = firsts[first]
+                    what = "kept" if self._keep_duplicates else "left out"
+                    rows.append(
+                        {name: games[name][row] for name in ("source", "line", "white", "black")}
+                        | {name: games[name][row] for name in ("event", "date")}
+                        | {
+                            "kind": "duplicate",
+                            "reason": f"{what}: same game ({rule}) as {source} line {line}",
+                            "plies_kept": games["plies"][row] if "plies" in games.columns else None,
+                        }
+                    )
+            if rows:
+                yield errors_table(rows)
+            place += len(games)
+
+    def all_errors(self) -> pl.DataFrame:
+        """Return the errors as one table."""
+        return pl.concat([ERRORS.empty(), *self.errors()])

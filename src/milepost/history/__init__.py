@@ -1,0 +1,1 @@
+"""Skill through time from results: TrueSkill, TrueSkill Through Time, joint histories."""

@@ -1,0 +1,1 @@
+"""Calibration of agents against Elo, intrinsic ratings, projections, fair-play figures."""

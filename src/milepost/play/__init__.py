@@ -1,0 +1,1 @@
+"""A UCI engine that chooses its moves as a fitted human would."""

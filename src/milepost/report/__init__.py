@@ -1,0 +1,1 @@
+"""Tables and figures for terminal, page and paper; nothing is computed here."""

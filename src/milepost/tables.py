@@ -1,0 +1,265 @@
+"""The columns of every table that passes from one stage to the next.
+
+A stage reads the table before it and returns the table after it; this module is the only agreement
+between them. Every table is a `polars.DataFrame` in memory; `as_frame` lets pandas, Arrow and
+anything else that speaks the Arrow interface in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from milepost.errors import TableError
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table."""
+
+    name: str
+    """Its name."""
+    dtype: Any
+    """Its polars type; `None` where several types are allowed (see `meaning`)."""
+    meaning: str
+    """What a value says, with its unit and its point of view."""
+    required: bool = False
+    """Whether a frame without it is refused; others are filled with nulls."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """The columns of one table, and what one row of it is."""
+
+    name: str
+    """The table's name."""
+    row: str
+    """What one row is."""
+    columns: tuple[Column, ...]
+    """Its columns, in their order."""
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns, in their order."""
+        return [column.name for column in self.columns]
+
+    @property
+    def dtypes(self) -> dict[str, Any]:
+        """The types of those columns that have one fixed type."""
+        return {column.name: column.dtype for column in self.columns if column.dtype is not None}
+
+    def empty(self) -> pl.DataFrame:
+        """Return a frame with the columns of this table and no rows."""
+        return pl.DataFrame(
+            schema={column.name: column.dtype or pl.Date for column in self.columns}
+        )
+
+    def conform(self, data: Any) -> pl.DataFrame:
+        """Return `data` as a frame with this table's columns first, in order and type.
+
+        Missing optional columns come as nulls; columns that the table does not know are kept,
+        behind the others.
+
+        Parameters
+        ----------
+        data
+            A polars or pandas frame, an Arrow table, or anything `as_frame` takes.
+
+        Returns
+        -------
+        polars.DataFrame
+
+        Raises
+        ------
+        TableError
+            If a required column is missing, or a value does not fit the column's type.
+        """
+        frame = as_frame(data)
+        missing = [c.name for c in self.columns if c.required and c.name not in frame.columns]
+        if missing:
+            raise TableError(
+                f"the {self.name} table needs the columns {', '.join(missing)}; "
+                f"found {', '.join(frame.columns) or 'none'}"
+            )
+        known = []
+        for column in self.columns:
+            if column.name not in frame.columns:
+                known.append(pl.lit(None, dtype=column.dtype or pl.Date).alias(column.name))
+            elif column.dtype is None:
+                known.append(pl.col(column.name))
+            else:
+                known.append(pl.col(column.name).cast(column.dtype))
+        others = [name for name in frame.columns if name not in self.names]
+        try:
+            return frame.select(*known, *others)
+        except pl.exceptions.PolarsError as error:
+            raise TableError(
+                f"the {self.name} table holds a value of a wrong type: {error}"
+            ) from error
+
+
+def as_frame(data: Any) -> pl.DataFrame:
+    """Return `data` as a polars frame: polars as it is, pandas and others through Arrow.
+
+    Raises
+    ------
+    TableError
+        If `data` is no table.
+    """
+    if isinstance(data, pl.DataFrame):
+        return data
+    if isinstance(data, pl.LazyFrame):
+        return data.collect()
+    if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__dataframe__"):
+        return pl.DataFrame(data)
+    raise TableError(f"expected a polars, pandas or Arrow table, got {type(data).__name__}")
+
+
+_TEXT = pl.String
+_COUNT = pl.Int32
+_ELO = pl.Int32
+
+GAMES = Table(
+    "games",
+    "one game",
+    (
+        Column("game_id", _TEXT, "digest of the tags and moves: the same in every run", True),
+        Column("white", _TEXT, "White's name as the source spells it", True),
+        Column("black", _TEXT, "Black's name as the source spells it", True),
+        Column("white_key", _TEXT, "White's key in the players table; null = no name"),
+        Column("black_key", _TEXT, "Black's key in the players table; null = no name"),
+        Column("white_elo", _ELO, "White's Elo in the tags; null = not given"),
+        Column("black_elo", _ELO, "Black's Elo in the tags; null = not given"),
+        Column("white_fide_id", pl.Int64, "White's FIDE id in the tags"),
+        Column("black_fide_id", pl.Int64, "Black's FIDE id in the tags"),
+        Column("white_title", _TEXT, "White's title in the tags"),
+        Column("black_title", _TEXT, "Black's title in the tags"),
+        Column("white_team", _TEXT, "White's team in the tags"),
+        Column("black_team", _TEXT, "Black's team in the tags"),
+        Column("date", _TEXT, "YYYY.MM.DD, with ?? for unknown parts; null = nothing known"),
+        Column("year", _COUNT, "the year of the date"),
+        Column("event", _TEXT, "the event's name"),
+        Column("site", _TEXT, "the place, or the address of the game on a server"),
+        Column("round", _TEXT, "the round as given; null = not given"),
+        Column("time_control", _TEXT, "the TimeControl tag as given"),
+        Column("speed", _TEXT, "classical, rapid, blitz, bullet, correspondence; null = not known"),
+        Column("termination", _TEXT, "the Termination tag as given"),
+        Column("result", _TEXT, "1-0, 1/2-1/2, 0-1, or * for none"),
+        Column("variant", _TEXT, "standard or chess960", False),
+        Column("fen", _TEXT, "the position the game began from; null = the usual one"),
+        Column("plies", _COUNT, "half-moves read, all of them legal"),
+        Column("full_moves", _COUNT, "number of the last move; 0 = no moves given"),
+        Column("moves", _TEXT, "the moves in UCI notation, separated by blanks", True),
+        Column("clocks", pl.List(pl.Float64), "seconds left after each move (%clk); null = none"),
+        Column("elapsed", pl.List(pl.Float64), "seconds spent on each move (%emt); null = none"),
+        Column("eval_cp", pl.List(pl.Int32), "centipawns for White after each move (%eval)"),
+        Column("eval_mate", pl.List(pl.Int32), "mate in n for White after each move (%eval #n)"),
+        Column("broken", pl.Boolean, "whether moves were lost (see the errors table)"),
+        Column("source", _TEXT, "the file the game stands in"),
+        Column("line", pl.Int64, "the line in that file where the game begins, from 1"),
+    ),
+)
+
+RESULTS = Table(
+    "results",
+    "one comparison",
+    (
+        Column("time", None, "a date, or a number on any scale (years, seasons)", True),
+        Column("player_1", _TEXT, "key of the first player", True),
+        Column("player_2", _TEXT, "key of the second player", True),
+        Column("score", pl.Float64, "1 if player_1 won, 0.5 for a draw, 0 if player_2 won", True),
+        Column("first_mover", pl.Int8, "1 or 2: who moved first (White); null = nobody"),
+        Column("elo_1", _ELO, "rating of player_1 in the source"),
+        Column("elo_2", _ELO, "rating of player_2 in the source"),
+        Column("event", _TEXT, "the event's name"),
+        Column("round", _TEXT, "the round as given"),
+        Column("speed", _TEXT, "classical, rapid, blitz, bullet, correspondence; null = not known"),
+        Column("full_moves", _COUNT, "number of the last move; 0 = no moves given (forfeit?)"),
+        Column("time_known", _TEXT, "how much of the date is known: day, month or year"),
+        Column("weight", pl.Float64, "how much the comparison counts; null = 1"),
+        Column("source", _TEXT, "the file the game stands in"),
+        Column("line", pl.Int64, "the line or row in that file, from 1"),
+    ),
+)
+
+TURNS = Table(
+    "turns",
+    "one decision",
+    (
+        Column("game_id", _TEXT, "the game's id in the games table", True),
+        Column("ply", _COUNT, "half-moves played before this one, from 0", True),
+        Column("move_number", _COUNT, "the number of the move as players count it"),
+        Column("mover", _TEXT, "key of the player to move", True),
+        Column("opponent", _TEXT, "key of the other player"),
+        Column("colour", _TEXT, "white or black: the mover's"),
+        Column("mover_elo", _ELO, "the mover's Elo in the tags"),
+        Column("opponent_elo", _ELO, "the opponent's Elo in the tags"),
+        Column("position", _TEXT, "the position before the move, as FEN", True),
+        Column("played", _TEXT, "the move played, in UCI notation", True),
+        Column("clock_before", pl.Float64, "the mover's seconds left before thinking"),
+        Column("clock_after", pl.Float64, "the mover's seconds left after the move (%clk)"),
+        Column("seconds", pl.Float64, "seconds spent on the move"),
+        Column("eval_cp", pl.Int32, "centipawns for the mover after the move (%eval)"),
+        Column("eval_mate", pl.Int32, "mate in n for the mover after the move (%eval #n)"),
+        Column("phase", _TEXT, "opening, middlegame or endgame (see docs/games.md)"),
+        Column("book", pl.Boolean, "within the first moves that count as book"),
+        Column("repetition", pl.Boolean, "the position stood before in this game"),
+        Column("only_move", pl.Boolean, "there is one legal move"),
+        Column("variant", _TEXT, "standard or chess960"),
+        Column("event", _TEXT, "the event's name"),
+        Column("year", _COUNT, "the year of the game"),
+        Column("speed", _TEXT, "classical, rapid, blitz, bullet, correspondence; null = not known"),
+        Column("score", pl.Float64, "the mover's score in the game: 1, 0.5, 0; null = none"),
+        Column("group", _TEXT, "composite player that the turn is pooled into (select)"),
+    ),
+)
+
+PLAYERS = Table(
+    "players",
+    "one spelling of a player's name",
+    (
+        Column("key", _TEXT, "the player's key: every other table names players by it", True),
+        Column("name", _TEXT, "the spelling to show: the most frequent one", True),
+        Column("spelling", _TEXT, "a spelling found in the sources", True),
+        Column("fide_id", pl.Int64, "the FIDE id found beside this spelling; null = none"),
+        Column("games", pl.Int64, "games under this spelling and id", True),
+        Column("first_year", _COUNT, "first year of those games"),
+        Column("last_year", _COUNT, "last year of those games"),
+        Column("joined_by", _TEXT, "why this spelling has this key: spelling, fide id or alias"),
+    ),
+)
+
+LIKELY_DUPLICATES = Table(
+    "likely duplicates",
+    "two keys that may be one person, or one name that is two",
+    (
+        Column("key_1", _TEXT, "the first key", True),
+        Column("key_2", _TEXT, "the second key", True),
+        Column("reason", _TEXT, "what suggests it", True),
+        Column("games_1", pl.Int64, "games of the first key"),
+        Column("games_2", pl.Int64, "games of the second key"),
+        Column("years_1", _TEXT, "years of the first key"),
+        Column("years_2", _TEXT, "years of the second key"),
+    ),
+)
+
+ERRORS = Table(
+    "errors",
+    "one thing found wrong with a game or file",
+    (
+        Column("kind", _TEXT, "unreadable, broken, doubt, variant or duplicate", True),
+        Column("source", _TEXT, "the file", True),
+        Column("line", pl.Int64, "the line in that file where the game begins, from 1"),
+        Column("white", _TEXT, "White's name as far as it could be read"),
+        Column("black", _TEXT, "Black's name as far as it could be read"),
+        Column("event", _TEXT, "the event as far as it could be read"),
+        Column("date", _TEXT, "the date as far as it could be read"),
+        Column("reason", _TEXT, "what is wrong", True),
+        Column("plies_kept", _COUNT, "half-moves that were kept"),
+        Column("game_id", _TEXT, "the game's id if it was kept"),
+    ),
+)
+
+TABLES = (GAMES, RESULTS, TURNS, PLAYERS, LIKELY_DUPLICATES, ERRORS)

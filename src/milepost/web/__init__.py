@@ -1,0 +1,1 @@
+"""The web application over the same public functions as the command line."""
