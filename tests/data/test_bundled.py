@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import importlib.util
 import io
 import math
@@ -124,6 +125,13 @@ def test_sample_is_complete() -> None:
     for game in games:
         assert int(game.headers["PlyCount"]) == len(list(game.mainline_moves()))
         assert game.headers["TimeControl"] == "5400+30"
+
+
+def test_sample_readme_names_the_games_it_describes() -> None:
+    digest = hashlib.sha256((SAMPLE / "games.pgn").read_bytes()).hexdigest()
+    readme = (SAMPLE / "README.md").read_text(encoding="utf-8")
+    assert digest in readme
+    assert f"{REPRODUCIBLE_ENGINE}, depth" in readme
 
 
 def test_sample_is_three_balanced_round_robins() -> None:

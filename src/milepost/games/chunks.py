@@ -18,6 +18,9 @@ CHUNK_BYTES = 256 << 10
 """About 300 games: a second of work, so that progress is smooth and little is done twice."""
 
 
+_CHUNKS_A_BATCH = 8
+
+
 @dataclass(frozen=True)
 class Chunk:
     """A stretch of a source that holds whole games."""
@@ -40,6 +43,10 @@ class Chunk:
     """Where each game's movetext begins."""
     lines: Positions
     """The line in the source where each game begins, from 1."""
+    tag_starts: Positions | None = None
+    """Where each tag line begins, if the games are of the plain form."""
+    tag_ends: Positions | None = None
+    """Where each tag line ends."""
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -52,7 +59,25 @@ class Chunk:
             with self.path.open("rb") as handle:
                 handle.seek(self.offset)
                 text = handle.read(self.length)
-        return Block(text, self.starts, self.movetexts, self.lines, self.offset, 0)
+        return Block(
+            text,
+            self.starts,
+            self.movetexts,
+            self.lines,
+            self.offset,
+            tag_starts=self.tag_starts,
+            tag_ends=self.tag_ends,
+        )
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Several chunks that are read together."""
+
+    number: int
+    """Its place among all batches of the job, from 0."""
+    chunks: list[Chunk]
+    """The chunks, in order."""
 
 
 @dataclass
@@ -69,13 +94,31 @@ class Reading:
     """Games found so far."""
 
 
+def cut_batches(sources: list[Source], reading: Reading, *, games: int) -> Iterator[Batch]:
+    """Cut the sources into batches of about so many games, with their bytes."""
+    chunks: list[Chunk] = []
+    number = held = 0
+    for chunk in cut_chunks(sources, reading, chunk_bytes=BLOCK_BYTES, keep_bytes=True):
+        chunks.append(chunk)
+        held += len(chunk)
+        if held >= games or len(chunks) >= _CHUNKS_A_BATCH:
+            yield Batch(number, chunks)
+            chunks, number, held = [], number + 1, 0
+    if chunks:
+        yield Batch(number, chunks)
+
+
 def cut_chunks(
     sources: list[Source],
     reading: Reading,
     *,
     chunk_bytes: int = CHUNK_BYTES,
+    keep_bytes: bool = False,
 ) -> Iterator[Chunk]:
     """Cut the sources into chunks, and note digests and failures in `reading`.
+
+    With `keep_bytes` every chunk holds its bytes; else those of plain files are read again by the
+    worker that needs them.
 
     A source that cannot be opened or read to its end is noted as failed; the games before the
     damage are kept and the other sources go on.
@@ -88,9 +131,8 @@ def cut_chunks(
         try:
             with open_bytes(source) as raw:
                 stream = DigestingStream(raw)
-                # A stretch of a plain file is read again by the worker that needs it.
-                path = source.path if raw.compression is None else None
-                for block in scan_blocks(stream, block_bytes=max(chunk_bytes, BLOCK_BYTES)):
+                path = None if raw.compression or keep_bytes else source.path
+                for block in scan_blocks(stream, block_bytes=BLOCK_BYTES):
                     reading.games += len(block)
                     last_line = int(block.lines[-1])
                     for chunk in _cut_block(block, source.name, path, number, chunk_bytes):
@@ -118,6 +160,10 @@ def _cut_block(
         behind = int(np.searchsorted(ends, begin + chunk_bytes, side="right"))
         behind = min(max(behind, first + 1), len(block))
         end = int(ends[behind - 1])
+        tags: list[Positions | None] = [None, None]
+        if block.tag_starts is not None and block.tag_ends is not None:
+            low, high = np.searchsorted(block.tag_starts, (begin, end))
+            tags = [block.tag_starts[low:high] - begin, block.tag_ends[low:high] - begin]
         yield Chunk(
             number,
             name,
@@ -128,6 +174,7 @@ def _cut_block(
             block.starts[first:behind] - begin,
             block.movetexts[first:behind] - begin,
             block.lines[first:behind],
+            *tags,
         )
         number += 1
         first = behind

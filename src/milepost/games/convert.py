@@ -15,7 +15,7 @@ from milepost.files import STDOUT, TableWriter, provenance, read_table
 from milepost.games.chunks import Chunk
 from milepost.games.mapping import results_of_table
 from milepost.games.reading import read_chunk
-from milepost.games.results import HEADER_CHUNK_BYTES, read_headers_of_chunk, results_of_games
+from milepost.games.results import HEADER_BATCH, read_headers, results_of_games
 from milepost.games.sources import Source, find_sources
 from milepost.games.stream import GameStream, Summary
 from milepost.games.turns import BOOK_MOVES, attach_games, replay
@@ -83,8 +83,8 @@ def write_results(
         return _write_results_of_tables(sources, target, mapping, shown)
     if mapping:
         raise InputError("--map is for tables; PGN headers need no mapping")
-    options = {"chunk_bytes": HEADER_CHUNK_BYTES, **options, "workers": 1}
-    with GameStream(inputs, read_headers_of_chunk, output=target.output, **options) as stream:
+    options = {"batch_games": HEADER_BATCH, **options, "workers": 1}
+    with GameStream(inputs, read_headers, output=target.output, **options) as stream:
         made = provenance("results", shown, stream.inputs)
         frames = _results(stream, require_moves=require_moves)
         _write(target, RESULTS.empty(), frames, stream, made)
@@ -120,8 +120,8 @@ def read_results(
         pieces = [_results_of_table(source, mapping) for source in sources]
         results = pl.concat([results for results, _ in pieces], how="vertical_relaxed")
         return results, pl.concat([errors for _, errors in pieces])
-    options = {"chunk_bytes": HEADER_CHUNK_BYTES, **options}
-    with GameStream(inputs, read_headers_of_chunk, **options) as stream:
+    options = {"batch_games": HEADER_BATCH, **options}
+    with GameStream(inputs, read_headers, **options) as stream:
         frames = _results(stream, require_moves=False)
         return pl.concat([RESULTS.empty(), *frames]), stream.all_errors()
 
@@ -305,7 +305,7 @@ def _in_order(games: pl.DataFrame) -> pl.DataFrame:
 
 def _shown(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options that change the output, for the provenance."""
-    hidden = {"workers", "report", "aliases", "chunk_bytes"}
+    hidden = {"workers", "report", "aliases", "batch_games"}
     shown = {name: value for name, value in options.items() if name not in hidden}
     if options.get("aliases") is not None:
         shown["aliases"] = len(options["aliases"])

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 
 import numpy as np
+from numpy.typing import NDArray
 
 from milepost.games.scan import Block, Positions
 
 _COMMENT = re.compile(rb"\{[^}]*\}?|;[^\n]*|^%[^\n]*", re.MULTILINE)
 _VARIATION = re.compile(rb"\([^()]*\)")
 _NUMBER = re.compile(rb"(?<![\w/.-])(\d{1,3})\.+")
+_TAIL = 32
+"""The last move number stands among the last letters, unless comments follow it."""
 _ANY_MOVE = re.compile(rb"[a-h][1-8]|O-O|0-0")
 
 
@@ -22,34 +25,57 @@ def last_move_numbers(block: Block) -> Positions:
     """
     data = np.frombuffer(block.text, dtype=np.uint8)
     ends = block.ends
-    dots = np.flatnonzero(data == 0x2E)
-    numbers = np.full(len(block), -1, dtype=np.int64)
-    if len(dots):
-        last = np.searchsorted(dots, ends) - 1
-        place = dots[np.maximum(last, 0)]
-        digits = [data[np.maximum(place - step, 0)].astype(np.int64) - 0x30 for step in (1, 2, 3)]
-        is_digit = [(digit >= 0) & (digit <= 9) for digit in digits]
-        tens = is_digit[1]
-        hundreds = tens & is_digit[2]
-        value = (
-            digits[0] + np.where(tens, digits[1] * 10, 0) + np.where(hundreds, digits[2] * 100, 0)
-        )
-        # More than the three digits, or anything but a blank before them, goes the careful way.
-        width = 1 + tens.astype(np.int64) + hundreds
-        before = data[np.maximum(place - width - 1, 0)]
-        plain = is_digit[0] & ((before == 0x20) | (before == 0x0A)) | (
-            is_digit[0] & (place - width == block.movetexts)
-        )
-        plain &= (last >= 0) & (place >= block.movetexts)
-        numbers = np.where(plain, value, -1)
-    for mark in (0x7B, 0x28, 0x3B):  # comments and variations hold numbers of their own
-        if bytes([mark]) in block.text:
-            marks = np.flatnonzero(data == mark)
-            holds = np.searchsorted(marks, block.movetexts) < np.searchsorted(marks, ends)
-            numbers[holds] = -1
-    for game in np.flatnonzero(numbers < 0).tolist():
-        numbers[game] = _last_number(block.text[block.movetexts[game] : ends[game]])
+    numbers = _numbers_in_tails(data, block.movetexts, ends)
+    if any(mark in block.text for mark in (b"{", b"(", b";")):
+        # Comments and variations hold numbers of their own.
+        marks = np.flatnonzero((data == 0x7B) | (data == 0x28) | (data == 0x3B))
+        numbers[np.searchsorted(marks, block.movetexts) < np.searchsorted(marks, ends)] = -1
+    text = block.text
+    remarks = block.tag_starts is None  # a plain block has no lines of remarks
+    rest = np.flatnonzero(numbers < 0)
+    for game, begin, end in zip(
+        rest.tolist(), block.movetexts[rest].tolist(), ends[rest].tolist(), strict=True
+    ):
+        number = None
+        if not remarks and text.find(b"(", begin, end) < 0 and text.find(b";", begin, end) < 0:
+            number = _last_number_between_comments(text, begin, end)
+        numbers[game] = _last_number(text[begin:end]) if number is None else number
     return numbers
+
+
+def _numbers_in_tails(data: NDArray[np.uint8], begins: Positions, ends: Positions) -> Positions:
+    """Read the last move number among the last letters of each game; -1 where it is not plain."""
+    numbers = np.full(len(ends), -1, dtype=np.int64)
+    long_enough = np.flatnonzero(ends - begins > _TAIL)
+    if not len(long_enough):
+        return numbers
+    tails = np.lib.stride_tricks.sliding_window_view(data, _TAIL)[ends[long_enough] - _TAIL]
+    is_dot = tails == 0x2E
+    dot = _TAIL - 1 - np.argmax(is_dot[:, ::-1], axis=1)
+    rows = np.arange(len(tails))
+    digits = [tails[rows, dot - step].astype(np.int64) - 0x30 for step in (1, 2, 3)]
+    is_digit = [(digit >= 0) & (digit <= 9) for digit in digits]
+    tens = is_digit[1]
+    hundreds = tens & is_digit[2]
+    value = digits[0] + np.where(tens, digits[1] * 10, 0) + np.where(hundreds, digits[2] * 100, 0)
+    # Anything but a blank before at most three digits goes the careful way.
+    before = tails[rows, dot - 2 - tens - hundreds]
+    plain = is_digit[0] & ((before == 0x20) | (before == 0x0A)) & (dot >= 4) & is_dot.any(axis=1)
+    numbers[long_enough] = np.where(plain, value, -1)
+    return numbers
+
+
+def _last_number_between_comments(text: bytes, begin: int, end: int) -> int | None:
+    """Go from the end to the front, over the stretches between comments."""
+    while end > begin:
+        close = text.rfind(b"}", begin, end)
+        if close < 0:
+            return None
+        numbers = _NUMBER.findall(text, close + 1, end)
+        if numbers:
+            return int(numbers[-1])
+        end = text.rfind(b"{", begin, close)
+    return None
 
 
 def _last_number(movetext: bytes) -> int:

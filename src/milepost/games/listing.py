@@ -11,7 +11,7 @@ import polars as pl
 from milepost.files import read_table
 from milepost.games.convert import are_tables
 from milepost.games.players import NameCounts, find_players, resolve_players
-from milepost.games.results import HEADER_CHUNK_BYTES, read_headers_of_chunk
+from milepost.games.results import HEADER_BATCH, read_headers
 from milepost.games.sources import find_sources
 from milepost.games.stream import GameStream
 from milepost.games.work import Report
@@ -38,9 +38,7 @@ def list_players(
         games = pl.concat([read_table(source.name, GAMES) for source in sources], how="diagonal")
         return find_players(games, aliases=aliases)
     counts = NameCounts()
-    with GameStream(
-        names, read_headers_of_chunk, chunk_bytes=HEADER_CHUNK_BYTES, report=report
-    ) as stream:
+    with GameStream(names, read_headers, batch_games=HEADER_BATCH, report=report) as stream:
         for games in stream.frames():
             counts.add(games)
     return resolve_players(counts.table(), aliases=aliases)

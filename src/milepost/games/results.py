@@ -6,10 +6,11 @@ from typing import Any
 
 import polars as pl
 
-from milepost.games.chunks import Chunk
+from milepost.games.chunks import Batch
 from milepost.games.lengths import last_move_numbers
 from milepost.games.movetext import result_token
 from milepost.games.reading import READABLE_VARIANTS, errors_table
+from milepost.games.scan import Block
 from milepost.games.tags import TAG_COLUMNS, tag_columns
 from milepost.games.tidy import RESULTS as KNOWN_RESULTS
 from milepost.games.tidy import tidy_tags, variant_of
@@ -23,50 +24,57 @@ HEADER_COLUMNS = (
 )  # fmt: skip
 
 
-HEADER_CHUNK_BYTES = 16 << 20
-"""Array operations want long arrays: about 20,000 games at a time."""
+HEADER_BATCH = 50_000
+"""Games at a time: array operations want long arrays."""
+
+_HEADER_TAGS = tuple(
+    name for name, column in TAG_COLUMNS.items() if column in HEADER_COLUMNS or name == "UTCDate"
+)
 
 
-def read_headers_of_chunk(chunk: Chunk) -> Frames:
-    """Read the tags of all games of a chunk; no move is parsed.
+def read_headers(batch: Batch) -> Frames:
+    """Read the tags of all games of a batch; no move is parsed.
 
     Returns
     -------
     dict
         `games`, with the columns `HEADER_COLUMNS`, and `errors`.
     """
-    block = chunk.block()
-    columns, unreadable = tag_columns(block)
-    raw = pl.DataFrame({TAG_COLUMNS[name]: column for name, column in columns.items()})
-    raw = raw.with_columns(
-        pl.Series("full_moves", last_move_numbers(block), dtype=pl.Int32),
-        pl.lit(chunk.source).alias("source"),
-        pl.Series("line", block.lines, dtype=pl.Int64),
-        _variants(raw["variant"]),
-        _result_tokens(raw, chunk, block.text),
-    )
-    games = tidy_tags(raw)
+    pieces = []
+    unreadable: dict[int, list[str]] = {}
+    games_before = 0
+    for chunk in batch.chunks:
+        block = chunk.block()
+        columns, lines = tag_columns(block, _HEADER_TAGS)
+        unreadable |= {games_before + number: texts for number, texts in lines.items()}
+        games_before += len(block)
+        found = {TAG_COLUMNS[name]: column for name, column in columns.items()}
+        found["full_moves"] = pl.Series(last_move_numbers(block), dtype=pl.Int32)
+        found["line"] = pl.Series(block.lines, dtype=pl.Int64)
+        found["source"] = pl.Series([chunk.source]).new_from_index(0, len(block))
+        found["result_token"] = _result_tokens(found["result"], block)
+        pieces.append(pl.DataFrame(found))
+    raw = pl.concat(pieces)
+    games = tidy_tags(raw.with_columns(_variants(raw["variant"])))
 
     about = ["source", "line", "white", "black", "event", "date"]
     errors = []
     nameless = pl.col("white").eq("?") & pl.col("black").eq("?") & pl.col("full_moves").eq(0)
     is_variant = ~pl.col("variant").is_in(READABLE_VARIANTS)
-    for row in games.filter(is_variant).iter_rows(named=True):
-        reason = f"the variant is {row['variant']}"
-        errors.append({k: row[k] for k in about} | {"kind": "variant", "reason": reason})
-    for row in games.filter(~is_variant & nameless).iter_rows(named=True):
-        reason = "neither players nor moves"
-        errors.append({k: row[k] for k in about} | {"kind": "unreadable", "reason": reason})
-    for number, lines in sorted(unreadable.items()):
+    left_out = games.filter(is_variant | nameless)
+    for row in left_out.iter_rows(named=True):
+        kind, reason = "unreadable", "neither players nor moves"
+        if row["variant"] not in READABLE_VARIANTS:
+            kind, reason = "variant", f"the variant is {row['variant']}"
+        errors.append({name: row[name] for name in about} | {"kind": kind, "reason": reason})
+    for number, texts in sorted(unreadable.items()):
         row = games.row(number, named=True)
         errors += [
             {k: row[k] for k in about} | {"kind": "doubt", "reason": f"unreadable tag: {text[:60]}"}
-            for text in lines
+            for text in texts
         ]
-    return {
-        "games": games.filter(~is_variant & ~nameless).select(HEADER_COLUMNS),
-        "errors": errors_table(errors),
-    }
+    kept = games.filter(~(is_variant | nameless)) if len(left_out) else games
+    return {"games": kept.select(HEADER_COLUMNS), "errors": errors_table(errors)}
 
 
 def results_of_games(games: Any) -> pl.DataFrame:
@@ -132,11 +140,12 @@ def _variants(tags: pl.Series) -> pl.Series:
     return tags.replace_strict(known, return_dtype=pl.String)
 
 
-def _result_tokens(raw: pl.DataFrame, chunk: Chunk, text: bytes) -> pl.Series:
+def _result_tokens(results: pl.Series, block: Block) -> pl.Series:
     """The result behind the moves, looked at only where the tags give none."""
-    tokens: list[str | None] = [None] * len(chunk)
-    open_result = ~raw["result"].is_in(KNOWN_RESULTS).fill_null(False)
-    ends = [*chunk.starts[1:].tolist(), len(text)]
-    for number in open_result.arg_true().to_list():
-        tokens[number] = result_token(text[int(chunk.movetexts[number]) : ends[number]])
-    return pl.Series("result_token", tokens, dtype=pl.String)
+    tokens = pl.Series("result_token", dtype=pl.String).extend_constant(None, len(block))
+    unsettled = (~results.is_in(KNOWN_RESULTS).fill_null(False)).arg_true().to_list()
+    if not unsettled:
+        return tokens
+    ends = block.ends
+    found = [result_token(block.text[block.movetexts[n] : ends[n]]) for n in unsettled]
+    return tokens.scatter(unsettled, pl.Series(found, dtype=pl.String))

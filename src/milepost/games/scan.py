@@ -60,10 +60,12 @@ class Block:
     """The line in the source where each game begins, from 1."""
     offset: int
     """Where `text` begins in the source's decompressed bytes."""
-    first_game: int
-    """How many games stand before this block in the source."""
     verbatim: bool = True
     """Whether `text` is just what stands in the source at `offset`."""
+    tag_starts: Positions | None = None
+    """Where each tag line begins, if the block is of the plain form."""
+    tag_ends: Positions | None = None
+    """Where each tag line ends, without the line feed."""
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -72,6 +74,30 @@ class Block:
     def ends(self) -> Positions:
         """Where each game ends in `text`."""
         return np.append(self.starts[1:], len(self.text))
+
+
+@dataclass(frozen=True)
+class Found:
+    """The games in a text, by their positions."""
+
+    starts: Positions
+    """Where each game begins."""
+    movetexts: Positions
+    """Where each game's movetext begins."""
+    line_indexes: Positions
+    """How many lines stand before each game."""
+    line_ends: int
+    """How many line ends the text holds."""
+    tag_starts: Positions | None = None
+    """Where each tag line begins, if the text is of the plain form."""
+    tag_ends: Positions | None = None
+    """Where each tag line ends, without the line feed."""
+
+    @classmethod
+    def nothing(cls, line_ends: int) -> Found:
+        """No games."""
+        none = np.zeros(0, dtype=np.int64)
+        return cls(none, none, none, line_ends)
 
 
 def scan_blocks(stream: Readable, *, block_bytes: int = BLOCK_BYTES) -> Iterator[Block]:
@@ -91,7 +117,6 @@ def scan_blocks(stream: Readable, *, block_bytes: int = BLOCK_BYTES) -> Iterator
     """
     carried = b""
     line = 1
-    first_game = 0
     wanted = block_bytes
     source = _Text(stream)
     while not source.ended:
@@ -99,28 +124,32 @@ def scan_blocks(stream: Readable, *, block_bytes: int = BLOCK_BYTES) -> Iterator
         text = carried + source.read(wanted)
         # A line that is not complete yet could change its meaning: it waits for the next block.
         whole = len(text) if source.ended else text.rfind(b"\n") + 1
-        starts, movetexts, line_indexes, lines = find_games(text[:whole])
-        if source.ended or (len(starts) < 2 and len(text) > MAX_GAME_BYTES):
-            games, cut = len(starts), whole or len(text)
-        elif len(starts) > 1:
-            games, cut = len(starts) - 1, int(starts[-1])
-            lines = int(line_indexes[-1])
+        found = find_games(text, whole)
+        count, lines = len(found.starts), found.line_ends
+        if source.ended or (count < 2 and len(text) > MAX_GAME_BYTES):
+            games, cut = count, whole or len(text)
+        elif count > 1:
+            games, cut = count - 1, int(found.starts[-1])
+            lines = int(found.line_indexes[-1])
         else:
             # One long game: read more at a time, so that scanning it again stays linear.
             wanted *= 2
             carried = text
             continue
         if games:
+            tags = (
+                int(np.searchsorted(found.tag_starts, cut)) if found.tag_starts is not None else 0
+            )
             yield Block(
                 text[:cut],
-                starts[:games],
-                movetexts[:games],
-                line + line_indexes[:games],
+                found.starts[:games],
+                found.movetexts[:games],
+                line + found.line_indexes[:games],
                 max(offset, source.bom_bytes),
-                first_game,
                 not source.only_cr,
+                None if found.tag_starts is None else found.tag_starts[:tags],
+                None if found.tag_ends is None else found.tag_ends[:tags],
             )
-        first_game += games
         line += lines
         wanted = block_bytes
         carried = text[cut:]
@@ -157,32 +186,89 @@ class _Text:
         return data.replace(b"\r", b"\n") if self.only_cr else data
 
 
-def find_games(text: bytes) -> tuple[Positions, Positions, Positions, int]:
-    """Find the games in `text`, which begins where a game may begin.
+def find_games(text: bytes, whole: int | None = None) -> Found:
+    """Find the games in `text`, which begins where a game may begin, or in its first bytes.
 
-    Returns
-    -------
-    starts, movetexts, line_indexes
-        For each game, where it begins, where its movetext begins, and how many lines stand before.
-    lines
-        How many line ends `text` holds.
+    Nearly all files are of one plain form, which a few array operations can tell; the rules are
+    applied line by line only where it is not.
     """
-    data = np.frombuffer(text, dtype=np.uint8)
+    data = np.frombuffer(text, dtype=np.uint8)[:whole]
     newlines = np.flatnonzero(data == 0x0A)
     line_starts = np.concatenate(([0], newlines + 1))
-    if len(line_starts) and line_starts[-1] == len(text):
+    if line_starts[-1] == len(data):
         line_starts = line_starts[:-1]
     if not len(line_starts):
-        empty = np.zeros(0, dtype=np.int64)
-        return empty, empty, empty, 0
-    events = _event_tags(data)
+        return Found.nothing(len(newlines))
+    plain = _find_plain_games(data, newlines, line_starts)
+    if plain is not None:
+        return plain
+    return _find_games_by_rules(text[:whole], data, newlines, line_starts)
+
+
+def _find_plain_games(
+    data: NDArray[np.uint8], newlines: Positions, line_starts: Positions
+) -> Found | None:
+    """Find the games of a text of the plain form; `None` if it is of another form.
+
+    The plain form: each game is a run of tag lines that begins with an Event tag, a blank line or
+    none, a run of movetext lines, and blank lines. No line begins with a blank, ``%`` or ``;``, no
+    comment is open where a game begins, and no tag stands in the middle of a line.
+    """
+    first = data[line_starts]
+    odd = (first == 0x20) | (first == 0x09) | (first == 0x25) | (first == 0x3B)
+    is_tag = first == 0x5B
+    tags = np.flatnonzero(is_tag)
+    if odd.any() or not len(tags):
+        return None
+    is_blank = np.append((first == 0x0A) | (first == 0x0D), True)
+    if not is_blank[: tags[0]].all():
+        return None
+    tag_starts = line_starts[tags]
+    if not _is_alphanumeric(data[np.minimum(tag_starts + 1, len(data) - 1)]).all():
+        return None
+    begins = np.concatenate(([True], np.diff(tags) != 1))
+    first_lines = tags[begins]
+    starts = line_starts[first_lines]
+    if len(_event_tags(data, starts)) != len(starts) or _brace_open(data, starts).any():
+        return None
+    if np.count_nonzero(data == 0x5B) != len(tags) and len(_inner_tags(data, line_starts)):
+        return None
+
+    # Behind the last tag line of each game: perhaps one blank line, then movetext.
+    last_tag_lines = np.append(tags[np.flatnonzero(begins)[1:] - 1], tags[-1])
+    behind = np.minimum(last_tag_lines + 1, len(first))
+    movetext_lines = behind + is_blank[behind]
+    movetext_lines = np.minimum(movetext_lines, len(first))
+    # The last game may be cut off before its movetext: the end of a block, not of the file.
+    has_movetext = ~is_blank[movetext_lines] & (
+        movetext_lines < np.append(first_lines[1:], len(first))
+    )
+    if not has_movetext[:-1].all() or not (has_movetext[-1] or movetext_lines[-1] == len(first)):
+        return None
+    # Text behind a blank line, other than the movetext that each game begins with, needs the rules.
+    text_after_blank = ~is_blank[1:-1] & ~is_tag[1:] & is_blank[:-2]
+    if np.count_nonzero(text_after_blank) != np.count_nonzero(is_blank[behind] & has_movetext):
+        return None
+    return Found(
+        starts,
+        np.append(line_starts, len(data))[movetext_lines],
+        first_lines,
+        len(newlines),
+        tag_starts,
+        np.append(newlines, len(data))[tags],
+    )
+
+
+def _find_games_by_rules(
+    text: bytes, data: NDArray[np.uint8], newlines: Positions, line_starts: Positions
+) -> Found:
+    events = _event_tags(data, np.flatnonzero(data == 0x5B))
     line_starts = _with_inner_events(text, line_starts, events)
     kinds = _line_kinds(text, data, line_starts)
 
     significant = np.flatnonzero((kinds == _TAG) | (kinds == _TEXT))
     if not len(significant):
-        empty = np.zeros(0, dtype=np.int64)
-        return empty, empty, empty, len(newlines)
+        return Found.nothing(len(newlines))
     kind = kinds[significant]
     before = np.concatenate(([_BLANK], kind[:-1]))
     after_blank = np.concatenate(([True], kinds[significant[1:] - 1] == _BLANK))
@@ -195,47 +281,49 @@ def find_games(text: bytes) -> tuple[Positions, Positions, Positions, int]:
     opens |= (kind == _TEXT) & (before == _TEXT) & after_blank
     candidates = np.flatnonzero(opens)
     # Only candidates that are not plainly a game's first tag need a closer look, one by one.
-    plain = is_event[candidates] & ~_brace_open(text, data, position[candidates])
+    plain = is_event[candidates] & ~_brace_open(data, position[candidates])
     plain[0] = True
     accepted: list[int] = []
     begun = 0
-    if plain.all():
-        chosen = candidates
-    else:
-        for candidate, is_plain in zip(candidates.tolist(), plain.tolist(), strict=True):
-            here = int(position[candidate])
-            if is_plain or _begins_game(
-                text,
-                begun,
-                here,
-                is_tag=bool(kind[candidate] == _TAG),
-                is_event=bool(is_event[candidate]),
-                after_blank=bool(after_blank[candidate]),
-            ):
-                accepted.append(candidate)
-                begun = here
-        chosen = np.array(accepted, dtype=np.int64)
-
-    starts = position[chosen]
-    text_lines = position[kind == _TEXT]
+    for candidate, is_plain in zip(candidates.tolist(), plain.tolist(), strict=True):
+        here = int(position[candidate])
+        if is_plain or _begins_game(
+            text,
+            begun,
+            here,
+            is_tag=bool(kind[candidate] == _TAG),
+            is_event=bool(is_event[candidate]),
+            after_blank=bool(after_blank[candidate]),
+        ):
+            accepted.append(candidate)
+            begun = here
+    starts = position[np.array(accepted, dtype=np.int64)]
+    text_lines = np.append(position[kind == _TEXT], len(text))
     ends = np.append(starts[1:], len(text))
-    found = np.searchsorted(text_lines, starts)
-    movetexts = np.where(
-        found < len(text_lines), np.append(text_lines, len(text))[found], len(text)
-    )
-    movetexts = np.minimum(movetexts, ends)
-    line_indexes = np.searchsorted(newlines, starts)
-    return starts, movetexts, line_indexes, len(newlines)
+    movetexts = np.minimum(text_lines[np.searchsorted(text_lines[:-1], starts)], ends)
+    return Found(starts, movetexts, np.searchsorted(newlines, starts), len(newlines))
 
 
-def _event_tags(data: NDArray[np.uint8]) -> Positions:
-    """Where ``[Event`` and a blank stand, at the beginning of a line or not."""
-    positions = np.flatnonzero(data[:-7] == 0x5B)
-    positions = positions[data[positions + 1] == 0x45]
-    for step, letter in enumerate(b"vent", start=2):
+def _event_tags(data: NDArray[np.uint8], positions: Positions) -> Positions:
+    """Return those of the positions of ``[`` where an Event tag begins."""
+    positions = positions[positions < len(data) - 7]
+    for step, letter in enumerate(b"Event", start=1):
         positions = positions[data[positions + step] == letter]
     behind = data[positions + 6]
     return np.asarray(positions[(behind == 0x20) | (behind == 0x09)])
+
+
+def _inner_tags(data: NDArray[np.uint8], line_starts: Positions) -> Positions:
+    """Where a bracket and a letter stand in the middle of a line, behind ``]`` or a result."""
+    positions = np.flatnonzero(data[:-1] == 0x5B)
+    positions = positions[_is_alphanumeric(data[positions + 1])]
+    return positions[~_contains(line_starts, positions)]
+
+
+def _is_alphanumeric(letters: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    lower = letters | 0x20
+    is_letter = (lower >= 0x61) & (lower <= 0x7A)
+    return np.asarray(is_letter | ((letters >= 0x30) & (letters <= 0x39)))
 
 
 def _contains(ordered: Positions, values: Positions) -> NDArray[np.bool_]:
@@ -261,9 +349,7 @@ def _line_kinds(text: bytes, data: NDArray[np.uint8], line_starts: Positions) ->
     kinds = np.full(len(line_starts), _TEXT, dtype=np.int8)
     kinds[(first == 0x0A) | (first == 0x0D)] = _BLANK
     kinds[(first == 0x25) | (first == 0x3B)] = _REMARK
-    lower = second | 0x20
-    alphanumeric = ((lower >= 0x61) & (lower <= 0x7A)) | ((second >= 0x30) & (second <= 0x39))
-    kinds[(first == 0x5B) & alphanumeric] = _TAG
+    kinds[(first == 0x5B) & _is_alphanumeric(second)] = _TAG
     for index in np.flatnonzero((first == 0x20) | (first == 0x09)).tolist():
         end = int(line_starts[index + 1]) if index + 1 < len(line_starts) else len(text)
         line = text[int(line_starts[index]) : end].strip()
@@ -274,11 +360,11 @@ def _line_kinds(text: bytes, data: NDArray[np.uint8], line_starts: Positions) ->
     return kinds
 
 
-def _brace_open(text: bytes, data: NDArray[np.uint8], positions: Positions) -> NDArray[np.bool_]:
+def _brace_open(data: NDArray[np.uint8], positions: Positions) -> NDArray[np.bool_]:
     """Whether the last brace before a position opens a comment: a cheap sign of an open one."""
-    if b"{" not in text:
-        return np.zeros(len(positions), dtype=np.bool_)
     braces = np.flatnonzero((data == 0x7B) | (data == 0x7D))
+    if not len(braces):
+        return np.zeros(len(positions), dtype=np.bool_)
     found = np.searchsorted(braces, positions) - 1
     return np.asarray((found >= 0) & (data[braces[np.maximum(found, 0)]] == 0x7B))
 

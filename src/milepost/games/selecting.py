@@ -18,7 +18,7 @@ from milepost.games.chunks import Chunk
 from milepost.games.convert import Target, are_tables, table_inputs, write_errors
 from milepost.games.events import event_kinds
 from milepost.games.reading import read_chunk
-from milepost.games.results import HEADER_CHUNK_BYTES, read_headers_of_chunk
+from milepost.games.results import HEADER_BATCH, read_headers
 from milepost.games.select import Criteria, Selection, prefilter, select_games
 from milepost.games.sources import STDIN, find_sources
 from milepost.games.stream import GameStream, Summary
@@ -91,11 +91,11 @@ def write_selection(
 def _wanted_games(
     names: list[str], target: Target, criteria: Sequence[Criteria], options: dict[str, Any]
 ) -> tuple[pl.DataFrame, pl.DataFrame, GameStream, list[pl.DataFrame]]:
-    header_options = {**options, "workers": 1, "chunk_bytes": HEADER_CHUNK_BYTES}
+    header_options = {**options, "workers": 1, "batch_games": HEADER_BATCH}
     may_want = prefilter(criteria)
     wanted: dict[str, set[int]] = {}
     pieces = []
-    with GameStream(names, read_headers_of_chunk, **header_options) as headers:
+    with GameStream(names, read_headers, **header_options) as headers:
         for frame in headers.frames():
             pieces.append(frame.select(_EVENT_COLUMNS))
             chosen = frame.filter(may_want).select("source", "line")

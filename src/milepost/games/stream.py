@@ -16,7 +16,7 @@ from typing import Any
 
 import polars as pl
 
-from milepost.games.chunks import CHUNK_BYTES, Chunk, Reading, cut_chunks
+from milepost.games.chunks import Batch, Chunk, Reading, cut_batches, cut_chunks
 from milepost.games.duplicates import DuplicateFinder
 from milepost.games.players import NameCounts, resolve_players, with_keys
 from milepost.games.reading import errors_table
@@ -75,7 +75,7 @@ class GameStream:
     def __init__(
         self,
         inputs: Iterable[str | Path],
-        read: Callable[[Chunk], Frames],
+        read: Callable[[Any], Frames],
         *,
         output: str | Path = "-",
         options: dict[str, Any] | None = None,
@@ -83,7 +83,7 @@ class GameStream:
         players: pl.DataFrame | None = None,
         keep_duplicates: bool = False,
         workers: int = 1,
-        chunk_bytes: int = CHUNK_BYTES,
+        batch_games: int | None = None,
         report: Report | None = None,
     ):
         """Prepare to read.
@@ -93,7 +93,8 @@ class GameStream:
         inputs
             See `milepost.games.sources.find_sources`.
         read
-            A module-level function from a chunk to its tables, among them `games` and `errors`.
+            A module-level function from a chunk (or a batch) to its tables, among them `games`
+            and `errors`.
         output
             The file that is being made: the work folder lies beside it.
         options
@@ -106,8 +107,8 @@ class GameStream:
             Report duplicate games, but keep them.
         workers
             Processes to read with.
-        chunk_bytes
-            How much text makes one task.
+        batch_games
+            Read batches of so many games at a time; if not given, chunks.
         report
             Called with the progress.
         """
@@ -119,17 +120,17 @@ class GameStream:
         self._aliases = aliases
         self._keep_duplicates = keep_duplicates
         self._workers = workers
-        self._chunk_bytes = chunk_bytes
+        self._batch_games = batch_games
         self._reading = Reading(report)
         name = getattr(read, "__name__", None) or repr(read)
         identity = {
             "read": name,
             "options": options,
-            "chunk": chunk_bytes,
+            "batch": batch_games,
             "inputs": source_identity(self.sources),
         }
         self._folder = WorkFolder(output, identity)
-        self._chunks = 0
+        self._tasks = 0
         self._dropped: dict[int, tuple[int, str]] = {}
 
     @property
@@ -161,9 +162,13 @@ class GameStream:
 
     def _gather(self) -> None:
         self.summary.resumed = self._folder.resumed
-        chunks = cut_chunks(self.sources, self._reading, chunk_bytes=self._chunk_bytes)
-        for _ in run_tasks(chunks, self._read, self._folder, workers=self._workers):
-            self._chunks += 1
+        tasks: Iterator[Chunk] | Iterator[Batch]
+        if self._batch_games is None:
+            tasks = cut_chunks(self.sources, self._reading)
+        else:
+            tasks = cut_batches(self.sources, self._reading, games=self._batch_games)
+        for _ in run_tasks(tasks, self._read, self._folder, workers=self._workers):
+            self._tasks += 1
         self.summary.files = len(self.sources)
         self.summary.games = self._reading.games
 
@@ -171,7 +176,7 @@ class GameStream:
         names = NameCounts()
         finder = DuplicateFinder()
         place = 0
-        for number in range(self._chunks):
+        for number in range(self._tasks):
             games = self._folder.get(number, "games")
             names.add(games)
             for duplicate in finder.find(games, place):
@@ -194,7 +199,7 @@ class GameStream:
         """Yield all games, piece by piece, in the order of the sources."""
         place = 0
         self.summary.kept = 0
-        for number in range(self._chunks):
+        for number in range(self._tasks):
             games = with_keys(self._folder.get(number, "games"), self.players)
             dropped = [
                 row
@@ -223,7 +228,7 @@ class GameStream:
         place = 0
         wanted = {first for first, _ in self._dropped.values()}
         firsts: dict[int, tuple[str, int]] = {}
-        for number in range(self._chunks):
+        for number in range(self._tasks):
             yield self._folder.get(number, "errors")
             games = self._folder.get(number, "games")
             rows = []

@@ -43,7 +43,7 @@ TAG_COLUMNS = {
 """The tags that Milepost uses, and the columns that hold them."""
 
 _NAME = rb"[A-Za-z0-9][A-Za-z0-9_+#=:-]*"
-_STRICT_PAIR = re.compile(rb"\[\s*(" + _NAME + rb')\s*"((?:[^"\\]|\\.)*)"\s*\]\s*')
+_STRICT_PAIR = re.compile(rb"\[\s*(" + _NAME + rb')\s+"((?:[^"\\]|\\.)*)"\s*\]\s*')
 # The value may hold bare quotes, as in python-chess's reading of a line.
 _LOOSE_LINE = re.compile(rb"\[\s*(" + _NAME + rb')\s+"(.*)"\s*\]\s*')
 
@@ -96,11 +96,14 @@ def tag_columns(
     unreadable
         The tag lines that could not be read, by number of the game in the block.
     """
-    data = np.frombuffer(block.text, dtype=np.uint8)
-    opens, closes, name_starts, game, odd = _plain_pairs(block, data)
-    lengths = opens - 1 - name_starts
-    heads = _words(block.text, name_starts)
-    tails = _words(block.text, opens - 9)
+    odd = np.zeros(len(block), dtype=np.bool_)
+    spans: dict[str, tuple[Positions, Positions, Positions]] = {}
+    if block.tag_starts is None or block.tag_ends is None:
+        odd[:] = True
+    else:
+        spans = _plain_values(
+            block.text, block.tag_starts, block.tag_ends, block.starts, names, odd
+        )
 
     odd_games = np.flatnonzero(odd).tolist()
     parsed = {
@@ -109,8 +112,10 @@ def tag_columns(
     }
     columns: dict[str, pl.Series] = {}
     for name in names:
-        rows = np.flatnonzero(_is_named(name, lengths, heads, tails))
-        column = _gather(block.text, opens[rows] + 1, closes[rows], game[rows], len(block))
+        if name in spans:
+            column = _gather(block.text, *spans[name], len(block))
+        else:
+            column = pl.Series(dtype=pl.String).extend_constant(None, len(block))
         if odd_games:
             values = [parsed[number][0].get(name) for number in odd_games]
             column = column.scatter(odd_games, pl.Series(values, dtype=pl.String))
@@ -118,53 +123,49 @@ def tag_columns(
     return columns, {number: lines for number, (_, lines) in parsed.items() if lines}
 
 
-def _plain_pairs(
-    block: Block, data: NDArray[np.uint8]
-) -> tuple[Positions, Positions, Positions, Positions, NDArray[np.bool_]]:
-    """Pair up the quotes of all headers, and say which games are not of the plain form.
+def _plain_values(
+    text: bytes,
+    line_starts: Positions,
+    line_ends: Positions,
+    games: Positions,
+    names: Sequence[str],
+    odd: NDArray[np.bool_],
+) -> dict[str, tuple[Positions, Positions, Positions]]:
+    """Find the values of plain tag lines: begin, end and number of the game for each name.
 
-    Returns the positions of opening and closing quotes, of the names' first letters, the number of
-    the game, and for each game whether it must be read by `parse_tags`.
+    Games with a tag line of another form are marked in `odd`.
     """
-    quotes = np.flatnonzero(data == 0x22)
-    low = np.searchsorted(quotes, block.starts)
-    high = np.searchsorted(quotes, block.movetexts)
-    odd = (high - low) % 2 == 1
-    counts = np.where(odd, 0, high - low)
-    game = np.repeat(np.arange(len(block)), counts)
-    if not len(game):
-        # No tags at all; a game that has a header without any quote is still looked at.
-        odd |= block.movetexts > block.starts
-        none = np.zeros(0, dtype=np.int64)
-        return none, none, none, none, odd
-    begin_of_game = np.cumsum(counts) - counts
-    held = quotes[np.arange(len(game)) - begin_of_game[game] + low[game]]
-    opens, closes, game = held[0::2], held[1::2], game[0::2]
+    data = np.frombuffer(text, dtype=np.uint8)
+    ends = line_ends - (data[line_ends - 1] == 0x0D)
+    closed = (data[ends - 1] == 0x5D) & (data[ends - 2] == 0x22)
+    if not closed.all():
+        odd[_game_of(games, line_starts[~closed])] = True
+    if b"\t" in text:
+        odd[:] = True
+    heads = _words(text, line_starts + 1)
+    spans = {}
+    for name in names:
+        # A name and the blank behind it; of long names first the first eight letters.
+        wanted = name.encode("ascii") + b" "
+        head = int.from_bytes(wanted[:8], "little")
+        mask = (1 << (8 * min(len(wanted), 8))) - 1
+        rows = np.flatnonzero((heads & np.uint64(mask)) == np.uint64(head))
+        if len(wanted) > 8 and len(rows):
+            tail = np.uint64(int.from_bytes(wanted[-8:], "little"))
+            rows = rows[_words(text, line_starts[rows] + len(wanted) - 7) == tail]
+        if not len(rows):
+            continue
+        quotes = line_starts[rows] + len(wanted) + 1
+        game = _game_of(games, line_starts[rows])
+        plain = (data[np.minimum(quotes, len(data) - 1)] == 0x22) & (ends[rows] - 2 > quotes)
+        if not plain.all():
+            odd[game[~plain]] = True
+        spans[name] = (quotes[plain] + 1, ends[rows][plain] - 2, game[plain])
+    return spans
 
-    last = len(data) - 1
-    after = closes + 2
-    has_cr = data[np.minimum(after, last)] == 0x0D
-    line_ends = after + has_cr
-    ends_plainly = (data[np.minimum(closes + 1, last)] == 0x5D) & (
-        (line_ends > last) | (data[np.minimum(line_ends, last)] == 0x0A)
-    )
-    is_first = np.concatenate(([True], game[1:] != game[:-1]))
-    line_starts = np.concatenate(([0], line_ends[:-1] + 1))
-    line_starts[is_first] = block.starts[game[is_first]]
-    begins_plainly = (
-        (data[np.minimum(line_starts, last)] == 0x5B)
-        & (data[opens - 1] == 0x20)
-        & (opens - 1 > line_starts + 1)
-        & (data[opens - 2] != 0x20)
-    )
-    odd[game[~(ends_plainly & begins_plainly)]] = True
-    # Between the last tag and the movetext only blank lines may stand, else a line has no quotes.
-    is_last = np.concatenate((game[1:] != game[:-1], [True]))
-    rest = block.movetexts[game[is_last]] - line_ends[is_last]
-    odd[game[is_last][rest > 5]] = True
-    odd |= (counts == 0) & (block.movetexts > block.starts)
-    keep = ~odd[game]
-    return opens[keep], closes[keep], line_starts[keep] + 1, game[keep], odd
+
+def _game_of(games: Positions, lines: Positions) -> Positions:
+    return np.asarray(np.searchsorted(games, lines, side="right") - 1)
 
 
 def _words(text: bytes, positions: Positions) -> NDArray[np.uint64]:
@@ -175,18 +176,6 @@ def _words(text: bytes, positions: Positions) -> NDArray[np.uint64]:
     return np.asarray(every[np.clip(positions, 0, len(text) - 8)])
 
 
-def _is_named(
-    name: str, lengths: Positions, heads: NDArray[np.uint64], tails: NDArray[np.uint64]
-) -> NDArray[np.bool_]:
-    letters = name.encode("ascii")
-    head = np.uint64(int.from_bytes(letters[:8], "little"))
-    mask = np.uint64((1 << (8 * min(len(letters), 8))) - 1)
-    result = (lengths == len(letters)) & ((heads & mask) == head)
-    if len(letters) > 8:
-        result &= tails == np.uint64(int.from_bytes(letters[-8:], "little"))
-    return np.asarray(result)
-
-
 def _gather(
     text: bytes, begins: Positions, ends: Positions, game: Positions, games: int
 ) -> pl.Series:
@@ -195,8 +184,6 @@ def _gather(
     Arrow's text arrays are one buffer and ascending offsets. With the offsets of values and of the
     gaps between them in turn, the block itself serves as that buffer and nothing is copied twice.
     """
-    if not len(begins):
-        return pl.Series(dtype=pl.String).extend_constant(None, games)
     offsets = np.empty(2 * len(begins), dtype=np.int64)
     offsets[0::2] = begins
     offsets[1::2] = ends
@@ -205,7 +192,9 @@ def _gather(
     )
     place = np.full(games, -1, dtype=np.int64)
     place[game] = np.arange(len(begins)) * 2  # a tag given twice: the last one stays
-    values = spans.take(pa.array(place, mask=place < 0))
+    # Not pa.array(place, mask=...): that would import pandas, where there is one, for nothing.
+    known = pa.py_buffer(np.packbits(place >= 0, bitorder="little"))
+    values = spans.take(pa.Array.from_buffers(pa.int64(), games, [known, pa.py_buffer(place)]))
     try:
         return pl.Series(pl.from_arrow(values.cast(pa.large_string())))
     except pa.ArrowInvalid:

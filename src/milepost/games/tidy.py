@@ -36,6 +36,10 @@ _VARIANTS = dict.fromkeys(
     ("chess960", "chess 960", "fischerandom", "fischerrandom", "freestyle"), "chess960"
 )
 _UNKNOWN = ("", "?", "-", "*", "??", "???", "????")
+_OFTEN_UNKNOWN = (
+    "round", "time_control", "termination", "white_title", "black_title", "white_team",
+    "black_team", "fen",
+)  # fmt: skip
 _LOWEST_ELO, _HIGHEST_ELO = 100, 4000
 _DATE = r"^\s*(\d{4}|\?{1,4})(?:[.\-/](\d{1,2}|\?{1,2}))?(?:[.\-/](\d{1,2}|\?{1,2}))?"
 
@@ -46,7 +50,8 @@ def tidy_tags(raw: pl.DataFrame) -> pl.DataFrame:
     Parameters
     ----------
     raw
-        Text columns named as in `milepost.games.tags.TAG_COLUMNS`, and `result_token`, the result
+        Text columns named as in `milepost.games.tags.TAG_COLUMNS` (those that the games table
+        does not need may be missing), and `result_token`, the result
         that stands behind the moves. Other columns are kept.
 
     Returns
@@ -57,35 +62,36 @@ def tidy_tags(raw: pl.DataFrame) -> pl.DataFrame:
     """
     given = raw.with_columns(
         pl.col("white", "black").str.strip_chars().fill_null("?"),
-        pl.col("event", "site").pipe(_unescaped),
-        *(
-            _known(name)
-            for name in (
-                "round", "time_control", "termination", "white_title", "black_title",
-                "white_team", "black_team", "fen",
-            )
-        ),
+        *(_known(name) for name in _OFTEN_UNKNOWN if _has_values(raw, name)),
         *(_elo(name) for name in ("white_elo", "black_elo")),
-        *(_positive(name) for name in ("white_fide_id", "black_fide_id", "ply_count")),
+        *(
+            _positive(name)
+            for name in ("white_fide_id", "black_fide_id", "ply_count")
+            if name in raw.columns
+        ),
         _result(),
-    )  # fmt: skip
-    given = given.with_columns(pl.col("white", "black").pipe(_unescaped))
-    given = _by_distinct(given, ["date", "utc_date"], _date())
-    given = _by_distinct(given, ["event", "time_control"], speed_of_games())
-    return given.with_columns(
-        pl.col("date").str.slice(0, 4).cast(pl.Int32, strict=False).alias("year")
+        # The date that a server gives counts where the game's own date does not say the year.
+        pl.coalesce(
+            pl.when(pl.col("date").str.contains(r"^\s*[1-9]\d{3}")).then(pl.col("date")), "utc_date"
+        ).alias("date"),
+        *(
+            pl.col(name).str.replace_all(r'\\(["\\])', "$1")
+            for name in ("event", "site")
+            if raw[name].str.contains("\\", literal=True).any()
+        ),
     )
+    for name in ("white", "black"):
+        if given[name].str.contains("\\", literal=True).any():
+            given = given.with_columns(pl.col(name).str.replace_all(r'\\(["\\])', "$1"))
+    given = _by_distinct(given, ["date"], [_date(), _year()])
+    keys = ["event", "time_control"] if _has_values(given, "time_control") else ["event"]
+    return _by_distinct(given, keys, [speed_of_games()])
 
 
 def variant_of(tag: str | None) -> str:
     """Return the variant that a Variant tag names: standard, chess960, or the tag in lower case."""
     word = (tag or "").strip().lower()
     return _VARIANTS.get(word, word)
-
-
-def _unescaped(column: pl.Expr) -> pl.Expr:
-    """Undo the two escapes of PGN's strings."""
-    return column.str.replace_all(r'\\(["\\])', "$1")
 
 
 def _known(name: str) -> pl.Expr:
@@ -112,8 +118,7 @@ def _result() -> pl.Expr:
 
 def _date() -> pl.Expr:
     """The date as YYYY.MM.DD with ?? for what is not known or cannot be."""
-    dated = pl.when(pl.col("date").str.contains(r"^\s*[1-9]\d{3}")).then(pl.col("date"))
-    parts = pl.coalesce(dated, "utc_date").str.extract_groups(_DATE)
+    parts = pl.col("date").str.extract_groups(_DATE)
     year, month, day = (
         parts.struct.field(number).cast(pl.Int32, strict=False).cast(pl.String) for number in "123"
     )
@@ -137,13 +142,26 @@ def _date() -> pl.Expr:
     )
 
 
-def _by_distinct(frame: pl.DataFrame, columns: list[str], expression: pl.Expr) -> pl.DataFrame:
-    """Add an expression over a few columns, worked out once for each distinct row of them."""
-    name = expression.meta.output_name()
-    distinct = frame.select(columns).unique()
-    values = distinct.select(*columns, expression.alias("_value"))
+def _year() -> pl.Expr:
+    year = pl.col("date").str.extract(_DATE).cast(pl.Int32, strict=False)
+    return pl.when(year >= 1).then(year).alias("year")
+
+
+def _has_values(frame: pl.DataFrame, name: str) -> bool:
+    return name in frame.columns and frame[name].null_count() < len(frame)
+
+
+def _by_distinct(
+    frame: pl.DataFrame, columns: list[str], expressions: list[pl.Expr]
+) -> pl.DataFrame:
+    """Add expressions over a few columns, worked out once for each distinct row of them."""
+    names = [expression.meta.output_name() for expression in expressions]
+    distinct = frame.unique(columns)
+    values = distinct.select(
+        *columns, *(each.alias(f"_{name}") for each, name in zip(expressions, names, strict=True))
+    )
     return (
         frame.join(values, on=columns, how="left", nulls_equal=True, maintain_order="left")
-        .drop(name, strict=False)
-        .rename({"_value": name})
+        .drop(names, strict=False)
+        .rename({f"_{name}": name for name in names})
     )
