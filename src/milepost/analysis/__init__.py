@@ -1,1 +1,1 @@
-"""Engines, search plans and the evaluation store: positions in, a value for every legal move out."""
+"""Engines, search plans and the evaluation store: positions in, a value for every move out."""

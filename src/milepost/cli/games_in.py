@@ -17,7 +17,7 @@ def games(
     aliases: options.Aliases = None,
     keep_duplicates: options.KeepDuplicates = False,
     strict: options.Strict = False,
-    workers: options.Workers = options.all_cores(),
+    workers: options.Workers = options.ALL_CORES,
     quiet: options.Quiet = False,
 ) -> None:
     """Read PGN games with their moves, clocks and evaluations; write the games table."""
@@ -95,7 +95,7 @@ def turns(
     aliases: options.Aliases = None,
     keep_duplicates: options.KeepDuplicates = False,
     strict: options.Strict = False,
-    workers: options.Workers = options.all_cores(),
+    workers: options.Workers = options.ALL_CORES,
     quiet: options.Quiet = False,
 ) -> None:
     """Read PGN or a games table; write the turns table: every decision with its position."""

@@ -26,7 +26,7 @@ def players(
     aliases: options.Aliases = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """List the players: keys, spellings, counts, years, and who may be one person under two names."""
+    """List the players: keys, spellings, counts, years, and likely duplicates."""
     import polars as pl
 
     from milepost.files import write_table
@@ -102,16 +102,15 @@ def select(
     ] = None,
     only: Annotated[
         str | None,
-        typer.Option(
-            "--only", metavar="WORD,...", help="Keep only these (the words of --exclude)."
-        ),
+        typer.Option("--only", metavar="WORD,...", help="Keep only these (words as in --exclude)."),
     ] = None,
     event_kinds: Annotated[
         str | None,
         typer.Option(
             "--event-kinds",
             metavar="KIND,...",
-            help="Keep only: match, round-robin, small-swiss, large-swiss, knockout, team, unknown.",
+            help="Keep only these kinds: match, round-robin, small-swiss, large-swiss, knockout, "
+            "team, unknown.",
         ),
     ] = None,
     minimum_plies: Annotated[
@@ -122,14 +121,14 @@ def select(
     ] = None,
     group: Annotated[
         str | None,
-        typer.Option("--group", help="Name of the composite player the games pool into."),
+        typer.Option("--group", help="Name of the composite player of the set."),
     ] = None,
     form: options.Format = None,
     errors: options.Errors = None,
     aliases: options.Aliases = None,
     keep_duplicates: options.KeepDuplicates = False,
     strict: options.Strict = False,
-    workers: options.Workers = options.all_cores(),
+    workers: options.Workers = options.ALL_CORES,
     quiet: options.Quiet = False,
 ) -> None:
     """Select games by rating band, years, speed, event kind and length; write a games table."""

@@ -79,11 +79,10 @@ class _LineLog:
 
 def summarise(summary: Summary, output: str, errors_path: str | None, *, rows: str) -> None:
     """Print the summary of a command on standard error."""
-    say = [
-        f"{summary.games:,} games in {summary.files:,} "
-        f"{'file' if summary.files == 1 else 'files'}, {summary.kept:,} kept; "
-        f"{summary.rows:,} {rows} -> {'standard output' if output == '-' else output}"
-    ]
+    files = "1 file" if summary.files == 1 else f"{summary.files:,} files"
+    where = "standard output" if output == "-" else output
+    say = [f"{summary.games:,} games in {files}, {summary.kept:,} kept"]
+    say.append(f"  {summary.rows:,} {rows} -> {where}")
     if summary.resumed:
         say.append(f"  {summary.resumed:,} parts were there already from an interrupted run")
     findings = summary.findings

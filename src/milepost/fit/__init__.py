@@ -1,1 +1,1 @@
-"""Estimates of an agent's sensitivity and consistency from choices, with intervals and quality of fit."""
+"""Estimates of an agent's sensitivity and consistency from choices, with honest intervals."""

@@ -142,8 +142,7 @@ class TurnsReader:
 
     def __call__(self, chunk: Chunk) -> Frames:
         """Return the tables of `read_chunk` and `turns`."""
-        frames = read_chunk(chunk)
-        return {**frames, "turns": replay(frames["games"], book_moves=self.book_moves)}
+        return read_chunk(chunk, book_moves=self.book_moves)
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
 """What kind of event a game belongs to, worked out from the event's own cross-table.
 
-The kinds: ``match`` (two players), ``round-robin`` (nearly every pair met), ``small-swiss`` (at most
-six players for each round, the bound of Regan & Haworth 2011), ``large-swiss``, ``knockout`` (pairs
-that play several games and then meet nobody else of their loser), ``team`` (where the headers say
-so) and ``unknown``. The whole input is counted, never only the selected games: ten games of a
+The kinds: ``match`` (two players), ``round-robin`` (nearly every pair met), ``small-swiss`` (at
+most six players for each round, the bound of Regan & Haworth 2011), ``large-swiss``, ``knockout``
+(about one pair fewer than players, several games a pair), ``team`` (where the headers say so) and
+``unknown``. The whole input is counted, never only the selected games: ten games of a
 hundred would make any tournament a small one.
 """
 

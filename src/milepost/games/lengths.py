@@ -25,22 +25,21 @@ def last_move_numbers(block: Block) -> Positions:
     """
     data = np.frombuffer(block.text, dtype=np.uint8)
     ends = block.ends
-    numbers = _numbers_in_tails(data, block.movetexts, ends)
-    if any(mark in block.text for mark in (b"{", b"(", b";")):
-        # Comments and variations hold numbers of their own.
-        marks = np.flatnonzero((data == 0x7B) | (data == 0x28) | (data == 0x3B))
-        numbers[np.searchsorted(marks, block.movetexts) < np.searchsorted(marks, ends)] = -1
+    numbers = _numbers_in_tails(data, block.movetexts, ends).tolist()
     text = block.text
     remarks = block.tag_starts is None  # a plain block has no lines of remarks
-    rest = np.flatnonzero(numbers < 0)
-    for game, begin, end in zip(
-        rest.tolist(), block.movetexts[rest].tolist(), ends[rest].tolist(), strict=True
-    ):
+    marks = [mark for mark in (b"{", b"(", b";") if mark in text]
+    begins, stops = block.movetexts.tolist(), ends.tolist()
+    for game, (begin, end) in enumerate(zip(begins, stops, strict=True)):
+        # Comments and variations hold numbers of their own.
+        found = [mark for mark in marks if text.find(mark, begin, end) >= 0]
+        if not found and numbers[game] >= 0:
+            continue
         number = None
-        if not remarks and text.find(b"(", begin, end) < 0 and text.find(b";", begin, end) < 0:
+        if found == [b"{"] and not remarks:
             number = _last_number_between_comments(text, begin, end)
         numbers[game] = _last_number(text[begin:end]) if number is None else number
-    return numbers
+    return np.array(numbers, dtype=np.int64)
 
 
 def _numbers_in_tails(data: NDArray[np.uint8], begins: Positions, ends: Positions) -> Positions:

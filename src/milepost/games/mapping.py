@@ -14,7 +14,11 @@ from milepost.tables import RESULTS, as_frame
 POINTS = ("points_1", "points_2")
 """Instead of a score: the points, goals or sets of each side, compared with each other."""
 
-# What the two letters or words of a score column may look like.
+COUNTS = ("wins", "draws", "losses")
+"""Instead of a score: how many games of a match player_1 won, drew and lost; one row for each."""
+_EXTRA_FIELDS = (*POINTS, *COUNTS)
+
+# What the letters or words of a score column may look like.
 _SCORES = {
     "1-0": 1.0, "1": 1.0, "1.0": 1.0, "w": 1.0, "win": 1.0, "won": 1.0, "+": 1.0,
     "1/2-1/2": 0.5, "½-½": 0.5, "0.5": 0.5, "½": 0.5, "1/2": 0.5, "d": 0.5, "draw": 0.5, "=": 0.5,
@@ -34,7 +38,7 @@ def parse_mapping(text: str) -> dict[str, str]:
     InputError
         If a part is not of that form, or a field is not known or given twice.
     """
-    known = {*RESULTS.names, *POINTS}
+    known = {*RESULTS.names, *_EXTRA_FIELDS}
     mapping: dict[str, str] = {}
     for part in text.split(","):
         field, equals, value = part.strip().partition("=")
@@ -60,7 +64,8 @@ def results_of_table(
         A polars, pandas or Arrow table.
     mapping
         What `parse_mapping` returns; fields that are not in it are taken from columns of the same
-        name. Without a `score`, `points_1` and `points_2` are compared.
+        name. Without a `score`, `points_1` and `points_2` are compared, or a row becomes as many
+        results as `wins`, `draws` and `losses` say.
     source
         The name of the file, for the column `source`.
 
@@ -85,11 +90,16 @@ def results_of_table(
             fields[name] = pl.col(value)
         else:
             raise TableError(f"no column {value!r} (for {name}); found {', '.join(frame.columns)}")
-    for name in (*RESULTS.names, *POINTS):
-        if name not in fields and name in frame.columns:
+    # A score that was mapped in one way is not to be had in another from a column by chance.
+    ways = (("score",), POINTS, COUNTS)
+    mapped = [way for way in ways if all(name in fields for name in way)]
+    closed = {name for way in ways if mapped and way not in mapped for name in way}
+    for name in (*RESULTS.names, *_EXTRA_FIELDS):
+        if name not in fields and name in frame.columns and name not in closed:
             fields[name] = pl.col(name)
-    if "score" not in fields and not all(name in fields for name in POINTS):
-        raise TableError("no score: map score, or points_1 and points_2")
+    scored = [all(name in fields for name in way) for way in ways]
+    if not any(scored):
+        raise TableError("no score: map score, points_1 and points_2, or wins, draws and losses")
     missing = [name for name in ("time", "player_1", "player_2") if name not in fields]
     if missing:
         raise TableError(f"no column for {', '.join(missing)}: use --map {missing[0]}=COLUMN")
@@ -97,6 +107,8 @@ def results_of_table(
     raw = frame.select(expression.alias(name) for name, expression in fields.items())
     raw = raw.with_row_index("row", offset=1)
     raw = _timed(raw)
+    if not scored[0] and not scored[1]:
+        raw = _one_row_a_game(raw)
     raw = raw.with_columns(
         _score(raw).alias("score"),
         pl.col("player_1", "player_2").cast(pl.String).str.strip_chars(),
@@ -120,6 +132,17 @@ def results_of_table(
     refused = judged.filter(pl.col("reason").is_not_null()).select("row", "reason")
     results = _numbers(judged.filter(pl.col("reason").is_null()))
     return RESULTS.conform(results).select(RESULTS.names), refused
+
+
+def _one_row_a_game(raw: pl.DataFrame) -> pl.DataFrame:
+    """Turn a row for a match into a row for each of its games; a bad count leaves no score."""
+    counts = [pl.col(name).cast(pl.Int64, strict=False) for name in COUNTS]
+    bad = pl.any_horizontal((count.is_null() | (count < 0)) for count in counts)
+    scores = pl.concat_list(
+        pl.lit(score).repeat_by(pl.when(bad).then(0).otherwise(count))
+        for score, count in zip((1.0, 0.5, 0.0), counts, strict=True)
+    )
+    return raw.with_columns(scores.alias("score")).explode("score")
 
 
 def _timed(raw: pl.DataFrame) -> pl.DataFrame:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import chess
@@ -28,6 +29,10 @@ _KNOWN_TOKENS = re.compile(
 )
 _WORD = re.compile(r"\S*[^\W_]\S*")
 _RESULT_TOKEN = re.compile(r"(1-0|0-1|1/2-1/2|\*)\s*$")
+
+
+Record = Callable[[chess.Move, str], None]
+Watch = Callable[[chess.Board], Record]
 
 
 @dataclass
@@ -59,8 +64,10 @@ class Mainline:
 class _MainlineVisitor(chess.pgn.BaseVisitor[Mainline]):
     """Collects the main line and leaves the variations out."""
 
-    def __init__(self) -> None:
+    def __init__(self, watch: Watch | None = None) -> None:
         self.line = Mainline()
+        self._watch = watch
+        self._record: Record | None = None
 
     def begin_variation(self) -> chess.pgn.SkipType:
         return chess.pgn.SKIP
@@ -76,12 +83,17 @@ class _MainlineVisitor(chess.pgn.BaseVisitor[Mainline]):
         if line.result_token:
             line.error = f"a move behind the result {line.result_token}"
             return
-        line.moves.append(move.uci())
+        uci = move.uci()
+        if self._record is not None:
+            self._record(move, uci)
+        line.moves.append(uci)
         for values in (line.clocks, line.elapsed, line.eval_cp, line.eval_mate):
             values.append(None)
         line.last_move_number = board.fullmove_number
 
     def visit_board(self, board: chess.Board) -> None:
+        if self._record is None and self._watch is not None:
+            self._record = self._watch(board)
         self.board = board
 
     def visit_comment(self, comment: str) -> None:
@@ -109,7 +121,13 @@ class _MainlineVisitor(chess.pgn.BaseVisitor[Mainline]):
         return self.line
 
 
-def read_moves(movetext: bytes, *, fen: str | None = None, chess960: bool = False) -> Mainline:
+def read_moves(
+    movetext: bytes,
+    *,
+    fen: str | None = None,
+    chess960: bool = False,
+    watch: Watch | None = None,
+) -> Mainline:
     """Replay the main line of one game.
 
     Parameters
@@ -120,6 +138,8 @@ def read_moves(movetext: bytes, *, fen: str | None = None, chess960: bool = Fals
         The position that the game begins from, if not the usual one.
     chess960
         Whether castling is that of Chess960.
+    watch
+        Called with the board in its first position; what it returns is called before each move.
 
     Returns
     -------
@@ -133,7 +153,7 @@ def read_moves(movetext: bytes, *, fen: str | None = None, chess960: bool = Fals
         header = f'[FEN "{fen}"]\n'
     if chess960:
         header += '[Variant "Chess960"]\n'
-    visitor = _MainlineVisitor()
+    visitor = _MainlineVisitor(watch)
     if fen and (reason := _bad_position(fen, chess960=chess960)):
         visitor.line.error = reason
         return visitor.line

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
+import chess
 import polars as pl
 
 from milepost.games.chunks import Chunk
-from milepost.games.movetext import Mainline, read_moves
+from milepost.games.movetext import Mainline, Record, Watch, read_moves
 from milepost.games.tags import TAG_COLUMNS, parse_tags
 from milepost.games.tidy import RESULTS, tidy_tags, variant_of
+from milepost.games.turns import TurnRecorder, book_plies_of, replayed_frame
 from milepost.games.work import Frames
 from milepost.tables import ERRORS, GAMES
 
@@ -34,7 +36,9 @@ _MOVE_COLUMNS: dict[str, Any] = {
 _RAW_SCHEMA: dict[str, Any] = dict.fromkeys(TAG_COLUMNS.values(), pl.String) | _MOVE_COLUMNS
 
 
-def read_chunk(chunk: Chunk, *, wanted: frozenset[int] | None = None) -> Frames:
+def read_chunk(
+    chunk: Chunk, *, wanted: frozenset[int] | None = None, book_moves: int | None = None
+) -> Frames:
     """Read the games of a chunk.
 
     Parameters
@@ -43,16 +47,30 @@ def read_chunk(chunk: Chunk, *, wanted: frozenset[int] | None = None) -> Frames:
         Where they stand.
     wanted
         The lines where the games begin that are wanted; all, if not given.
+    book_moves
+        If given, the turns are written down too, with so many moves a side marked as book.
 
     Returns
     -------
     dict
-        `games` (see `milepost.tables.GAMES`, without the players' keys) and `errors`.
+        `games` (see `milepost.tables.GAMES`, without the players' keys) and `errors`; and `turns`
+        as `milepost.games.turns.replay` returns them.
     """
     block = chunk.block()
     ends = block.ends
     rows: list[dict[str, Any]] = []
     errors: list[dict[str, Any]] = []
+    turns: list[tuple[Any, ...]] = []
+    recorders: list[TurnRecorder] = []
+
+    def watch(fen: str | None, row: int) -> Watch:
+        def begin(board: chess.Board) -> Record:
+            plies = book_plies_of(fen, book_moves or 0)
+            recorders.append(TurnRecorder(board, row=row, book_plies=plies))
+            return recorders[-1].record
+
+        return begin
+
     for number in range(len(chunk)):
         if wanted is not None and int(block.lines[number]) not in wanted:
             continue
@@ -65,13 +83,20 @@ def read_chunk(chunk: Chunk, *, wanted: frozenset[int] | None = None) -> Frames:
         if variant not in READABLE_VARIANTS:
             errors.append({**about, "kind": "variant", "reason": f"the variant is {variant}"})
             continue
-        line = read_moves(movetext, fen=tags.get("FEN"), chess960=variant == "chess960")
+        recorders.clear()
+        line = read_moves(
+            movetext,
+            fen=tags.get("FEN"),
+            chess960=variant == "chess960",
+            watch=None if book_moves is None else watch(tags.get("FEN"), len(rows)),
+        )
         if not line.moves and not (tags.get("White") or tags.get("Black")):
             reason = line.error or "neither players nor moves"
             errors.append({**about, "kind": "unreadable", "reason": reason})
             continue
         row = _row(tags, variant, line, chunk.source, about["line"])
         rows.append(row)
+        turns += recorders[0].rows if recorders else []
         about |= {"plies_kept": len(line.moves), "game_id": row["game_id"]}
         if line.error:
             errors.append({**about, "kind": "broken", "reason": line.error})
@@ -79,10 +104,11 @@ def read_chunk(chunk: Chunk, *, wanted: frozenset[int] | None = None) -> Frames:
         doubts += [] if line.error else _doubts(tags, line)
         errors += [{**about, "kind": "doubt", "reason": reason} for reason in doubts]
     games = tidy_tags(pl.DataFrame(rows, schema=_RAW_SCHEMA))
-    return {
+    frames = {
         "games": GAMES.conform(games).select(GAMES.names),
         "errors": errors_table(errors),
     }
+    return frames if book_moves is None else {**frames, "turns": replayed_frame(turns)}
 
 
 def errors_table(errors: list[dict[str, Any]]) -> pl.DataFrame:

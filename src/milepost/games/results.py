@@ -59,10 +59,9 @@ def read_headers(batch: Batch) -> Frames:
 
     about = ["source", "line", "white", "black", "event", "date"]
     errors = []
-    nameless = pl.col("white").eq("?") & pl.col("black").eq("?") & pl.col("full_moves").eq(0)
-    is_variant = ~pl.col("variant").is_in(READABLE_VARIANTS)
-    left_out = games.filter(is_variant | nameless)
-    for row in left_out.iter_rows(named=True):
+    nameless = (games["white"] == "?") & (games["black"] == "?") & (games["full_moves"] == 0)
+    left_out = nameless | ~games["variant"].is_in(READABLE_VARIANTS)
+    for row in games.filter(left_out).iter_rows(named=True):
         kind, reason = "unreadable", "neither players nor moves"
         if row["variant"] not in READABLE_VARIANTS:
             kind, reason = "variant", f"the variant is {row['variant']}"
@@ -73,7 +72,7 @@ def read_headers(batch: Batch) -> Frames:
             {k: row[k] for k in about} | {"kind": "doubt", "reason": f"unreadable tag: {text[:60]}"}
             for text in texts
         ]
-    kept = games.filter(~(is_variant | nameless)) if len(left_out) else games
+    kept = games.filter(~left_out) if left_out.any() else games
     return {"games": kept.select(HEADER_COLUMNS), "errors": errors_table(errors)}
 
 

@@ -199,14 +199,14 @@ def find_games(text: bytes, whole: int | None = None) -> Found:
         line_starts = line_starts[:-1]
     if not len(line_starts):
         return Found.nothing(len(newlines))
-    plain = _find_plain_games(data, newlines, line_starts)
+    plain = _find_plain_games(text, data, newlines, line_starts)
     if plain is not None:
         return plain
     return _find_games_by_rules(text[:whole], data, newlines, line_starts)
 
 
-def _find_plain_games(
-    data: NDArray[np.uint8], newlines: Positions, line_starts: Positions
+def _find_plain_games(  # noqa: PLR0911 - each return names one thing that is not plain
+    text: bytes, data: NDArray[np.uint8], newlines: Positions, line_starts: Positions
 ) -> Found | None:
     """Find the games of a text of the plain form; `None` if it is of another form.
 
@@ -215,7 +215,12 @@ def _find_plain_games(
     comment is open where a game begins, and no tag stands in the middle of a line.
     """
     first = data[line_starts]
-    odd = (first == 0x20) | (first == 0x09) | (first == 0x25) | (first == 0x3B)
+    odd = (first == 0x25) | (first == 0x3B)
+    if (first <= 0x20).any():
+        # A line of movetext may begin with blanks (servers write " 0-1" for a game without moves).
+        indented = (first == 0x20) | (first == 0x09)
+        inside = data[np.minimum(line_starts[indented] + 1, len(data) - 1)]
+        odd[indented] = (inside <= 0x20) | (inside == 0x5B)
     is_tag = first == 0x5B
     tags = np.flatnonzero(is_tag)
     if odd.any() or not len(tags):
@@ -229,7 +234,7 @@ def _find_plain_games(
     begins = np.concatenate(([True], np.diff(tags) != 1))
     first_lines = tags[begins]
     starts = line_starts[first_lines]
-    if len(_event_tags(data, starts)) != len(starts) or _brace_open(data, starts).any():
+    if len(_event_tags(data, starts)) != len(starts) or _comment_open_at(text, starts):
         return None
     if np.count_nonzero(data == 0x5B) != len(tags) and len(_inner_tags(data, line_starts)):
         return None
@@ -358,6 +363,18 @@ def _line_kinds(text: bytes, data: NDArray[np.uint8], line_starts: Positions) ->
         elif _TAG_PAIR.fullmatch(line):
             kinds[index] = _TAG
     return kinds
+
+
+def _comment_open_at(text: bytes, starts: Positions) -> bool:
+    """Whether a comment seems to be open where any of these games begins."""
+    if b"{" not in text:
+        return False
+    begun = 0
+    for start in starts.tolist():
+        if text.rfind(b"{", begun, start) > text.rfind(b"}", begun, start):
+            return True
+        begun = start
+    return False
 
 
 def _brace_open(data: NDArray[np.uint8], positions: Positions) -> NDArray[np.bool_]:

@@ -20,6 +20,7 @@ STDIN = "-"
 COMPRESSED = (".gz", ".bz2", ".zst")
 TABLE_ENDINGS = (".parquet", ".csv", ".ndjson", ".jsonl")
 _PIECE_BYTES = 1 << 16
+_PLAIN_BYTES = 1 << 23
 
 
 class Readable(Protocol):
@@ -150,6 +151,8 @@ class ByteSource:
             self._stream = _ZstdReader(raw)
         self._name = name
         self._failure: Exception | None = None
+        # What one failing call had already decompressed is lost with it: small pieces.
+        self._piece_bytes = _PIECE_BYTES if self.compression else _PLAIN_BYTES
 
     def disk_position(self) -> int:
         """How many bytes of the file itself were read; 0 where that cannot be told."""
@@ -159,10 +162,9 @@ class ByteSource:
         """Read up to `size` bytes; fewer only at the end."""
         parts: list[bytes] = []
         held = 0
-        # Small pieces: what one failing call had already decompressed is lost with it.
         while held < size and self._failure is None:
             try:
-                piece = self._stream.read(min(_PIECE_BYTES, size - held))
+                piece = self._stream.read(min(self._piece_bytes, size - held))
             except (EOFError, OSError, ValueError, zlib.error) as error:
                 self._failure = error
                 break
@@ -172,7 +174,7 @@ class ByteSource:
             held += len(piece)
         if self._failure is not None and not parts:
             raise BadBytesError(f"{self._name} is damaged or cut: {self._failure}")
-        return b"".join(parts)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 class _ZstdReader:

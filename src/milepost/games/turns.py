@@ -8,13 +8,14 @@ import chess
 import polars as pl
 
 from milepost.errors import InputError
+from milepost.games.fens import FenWriter
 from milepost.games.phases import OPENING, next_phase
 from milepost.tables import GAMES, TURNS
 
 BOOK_MOVES = 8
 """Moves a side that count as book (Regan & Haworth 2011; the 2009 paper leaves out twelve)."""
 
-_REPLAY_SCHEMA: dict[str, Any] = {
+REPLAY_SCHEMA: dict[str, Any] = {
     "row": pl.Int32,
     "ply": pl.Int32,
     "move_number": pl.Int32,
@@ -26,6 +27,58 @@ _REPLAY_SCHEMA: dict[str, Any] = {
     "repetition": pl.Boolean,
     "only_move": pl.Boolean,
 }
+
+
+class TurnRecorder:
+    """Writes down the turns of one game while it is played on a board."""
+
+    def __init__(self, board: chess.Board, *, row: int, book_plies: int):
+        """Begin a game.
+
+        Parameters
+        ----------
+        board
+            The board that the game is played on, in its first position.
+        row
+            The game's row in its frame.
+        book_plies
+            Half-moves that are marked as book.
+        """
+        self.rows: list[tuple[Any, ...]] = []
+        """What was written down, in the columns of `REPLAY_SCHEMA`."""
+        self._board = board
+        self._row = row
+        self._book_plies = book_plies
+        self._writer = FenWriter(board)
+        self._seen: set[str] = set()
+        self._phase = OPENING
+
+    def record(self, move: chess.Move, uci: str) -> None:
+        """Write down the position on the board and the move that is played next."""
+        board = self._board
+        placement = self._writer.placement()
+        self._phase = next_phase(board, self._phase)
+        legal = board.generate_legal_moves()
+        next(legal, None)
+        only_move = next(legal, None) is None
+        number = board.fullmove_number
+        ply = len(self.rows)
+        self.rows.append(
+            (
+                self._row,
+                ply,
+                number,
+                board.turn,
+                f"{placement} {board.halfmove_clock} {number}",
+                uci,
+                self._phase,
+                ply < self._book_plies,
+                placement in self._seen,
+                only_move,
+            )
+        )
+        self._seen.add(placement)
+        self._writer.will_play(move)
 
 
 def turns_of_games(games: Any, *, book_moves: int = BOOK_MOVES) -> pl.DataFrame:
@@ -54,44 +107,38 @@ def turns_of_games(games: Any, *, book_moves: int = BOOK_MOVES) -> pl.DataFrame:
 
 def replay(games: pl.DataFrame, *, book_moves: int = BOOK_MOVES) -> pl.DataFrame:
     """Replay the games of a frame; `row` of the result is the game's row in the frame."""
-    columns: dict[str, list[Any]] = {name: [] for name in _REPLAY_SCHEMA}
+    rows: list[tuple[Any, ...]] = []
     chosen = games.select("game_id", "moves", "fen", "variant")
     for row, (game_id, moves, fen, variant) in enumerate(chosen.iter_rows()):
         board = chess.Board(fen or chess.STARTING_FEN, chess960=variant == "chess960")
-        try:
-            _replay_game(board, moves.split(), row, 0 if fen else 2 * book_moves, columns)
-        except ValueError as error:
-            raise InputError(f"game {game_id}: {error}") from error
-    return pl.DataFrame(columns, schema=_REPLAY_SCHEMA)
+        recorder = TurnRecorder(board, row=row, book_plies=book_plies_of(fen, book_moves))
+        for ply, uci in enumerate(moves.split()):
+            try:
+                move = chess.Move.from_uci(uci)
+            except ValueError as error:
+                raise InputError(f"game {game_id}, ply {ply + 1}: {error}") from error
+            if not board.is_legal(move):
+                raise InputError(f"game {game_id}, ply {ply + 1}: {uci} is not legal")
+            recorder.record(move, uci)
+            board.push(move)
+        rows += recorder.rows
+    return replayed_frame(rows)
 
 
-def _replay_game(
-    board: chess.Board, moves: list[str], row: int, book_plies: int, columns: dict[str, list[Any]]
-) -> None:
-    add = {name: values.append for name, values in columns.items()}
-    seen: set[str] = set()
-    phase = OPENING
-    for ply, uci in enumerate(moves):
-        position = board.fen()
-        placement = position.rsplit(" ", 2)[0]
-        phase = next_phase(board, phase)
-        legal = board.generate_legal_moves()
-        next(legal, None)
-        add["row"](row)
-        add["ply"](ply)
-        add["move_number"](board.fullmove_number)
-        add["white_moves"](board.turn)
-        add["position"](position)
-        add["played"](uci)
-        add["phase"](phase)
-        add["book"](ply < book_plies)
-        add["repetition"](placement in seen)
-        add["only_move"](next(legal, None) is None)
-        seen.add(placement)
-        move = chess.Move.from_uci(uci)
-        if not board.is_pseudo_legal(move):
-            raise ValueError(f"ply {ply + 1}: {uci} is not legal in {position}")
-        board.push(move)
+def replayed_frame(rows: list[tuple[Any, ...]]) -> pl.DataFrame:
+    """Return what recorders have written down as a frame."""
+    columns = zip(*rows, strict=True) if rows else ([] for _ in REPLAY_SCHEMA)
+    return pl.DataFrame(
+        [
+            pl.Series(name, values, dtype=dtype)
+            for (name, dtype), values in zip(REPLAY_SCHEMA.items(), columns, strict=True)
+        ]
+    )
+
+
+def book_plies_of(fen: str | None, book_moves: int) -> int:
+    """Return how many half-moves of a game are book: none after a set-up position."""
+    return 0 if fen else 2 * book_moves
 
 
 def attach_games(replayed: pl.DataFrame, games: pl.DataFrame) -> pl.DataFrame:
