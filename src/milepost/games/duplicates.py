@@ -22,7 +22,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from milepost.games.names import name_signature
+from milepost.games.names import name_signatures
 from milepost.tables import GAMES
 
 _LONG_GAME_PLIES = 50
@@ -82,7 +82,6 @@ class DuplicateFinder:
 
     def __init__(self) -> None:
         self._seen: defaultdict[int, SeenDigests] = defaultdict(SeenDigests)
-        self._signatures: dict[str | None, str | None] = {}
 
     def find(self, games: pl.DataFrame, first_place: int) -> Iterator[Duplicate]:
         """Yield the games of this frame that came before, in this frame or an earlier one.
@@ -94,9 +93,11 @@ class DuplicateFinder:
         first_place
             The place of the first of them in the order of all games.
         """
-        signed = games.with_columns(
-            self._signature("white"), self._signature("black"), pl.int_range(pl.len()).alias("_row")
-        )
+        signed = games.with_row_index("_row")
+        for side in ("white", "black"):
+            names = games[side].unique()
+            known = pl.DataFrame({side: names, f"_{side}": name_signatures(names)})
+            signed = signed.join(known, on=side, how="left", maintain_order="left")
         found: dict[int, tuple[int, str]] = {}
         rules = self._rules(games.columns)
         for number, (rule, condition, columns) in enumerate(rules):
@@ -108,17 +109,6 @@ class DuplicateFinder:
         for place in sorted(found):
             first, rule = found[place]
             yield Duplicate(place, first, rule)
-
-    def _signature(self, side: str) -> pl.Expr:
-        def signature(names: pl.Series) -> pl.Series:
-            distinct = names.unique().to_list()
-            for name in distinct:
-                if name not in self._signatures:
-                    self._signatures[name] = name_signature(name)
-            known = {name: self._signatures[name] for name in distinct}
-            return names.replace_strict(known, return_dtype=pl.String)
-
-        return pl.col(side).map_batches(signature, return_dtype=pl.String).alias(f"_{side}")
 
     @staticmethod
     def _rules(columns: list[str]) -> Iterator[tuple[str, pl.Expr, list[str]]]:

@@ -25,21 +25,32 @@ def last_move_numbers(block: Block) -> Positions:
     """
     data = np.frombuffer(block.text, dtype=np.uint8)
     ends = block.ends
-    numbers = _numbers_in_tails(data, block.movetexts, ends).tolist()
+    numbers = _numbers_in_tails(data, block.movetexts, ends)
     text = block.text
-    remarks = block.tag_starts is None  # a plain block has no lines of remarks
-    marks = [mark for mark in (b"{", b"(", b";") if mark in text]
-    begins, stops = block.movetexts.tolist(), ends.tolist()
-    for game, (begin, end) in enumerate(zip(begins, stops, strict=True)):
-        # Comments and variations hold numbers of their own.
-        found = [mark for mark in marks if text.find(mark, begin, end) >= 0]
-        if not found and numbers[game] >= 0:
-            continue
+    # Comments and variations hold numbers of their own.
+    careful = _hold(text, data, block, b"(") | _hold(text, data, block, b";")
+    careful |= block.tag_starts is None  # lines of remarks: a plain block has none
+    commented = np.zeros(len(block), dtype=np.bool_)
+    if b"{" in text:
+        spans = zip(block.movetexts.tolist(), ends.tolist(), strict=True)
+        commented[:] = [text.find(b"{", begin, end) >= 0 for begin, end in spans]
+    for game in np.flatnonzero((numbers < 0) | careful | commented).tolist():
+        begin, end = int(block.movetexts[game]), int(ends[game])
         number = None
-        if found == [b"{"] and not remarks:
+        if commented[game] and not careful[game]:
             number = _last_number_between_comments(text, begin, end)
         numbers[game] = _last_number(text[begin:end]) if number is None else number
-    return np.array(numbers, dtype=np.int64)
+    return numbers
+
+
+def _hold(text: bytes, data: NDArray[np.uint8], block: Block, mark: bytes) -> NDArray[np.bool_]:
+    """Which games hold a mark in their movetext."""
+    result = np.zeros(len(block), dtype=np.bool_)
+    if mark in text:
+        places = np.flatnonzero(data == mark[0])
+        games = np.maximum(np.searchsorted(block.starts, places, side="right") - 1, 0)
+        result[games[places >= block.movetexts[games]]] = True
+    return result
 
 
 def _numbers_in_tails(data: NDArray[np.uint8], begins: Positions, ends: Positions) -> Positions:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+import polars as pl
+
 _LETTERS_WITHOUT_PARTS = str.maketrans(
     {
         "ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "ı": "i", "ŋ": "n", "ŧ": "t",
@@ -67,6 +69,45 @@ def _without_diacritics(text: str) -> str:
     return unicodedata.normalize("NFC", "".join(kept))
 
 
+def normalise_names(names: pl.Series) -> pl.Series:
+    """Return `normalise_name` of every name; plain names all at once, the others one by one."""
+    plain = (
+        names.str.to_lowercase()
+        .str.replace_all(_QUIET.pattern, "")
+        .str.replace_all(_SEPARATORS.pattern, " ")
+        .str.replace_all(r"(?: ?,)+ ?", ", ")
+        .str.strip_chars(" ,")
+    )
+    is_plain = names.str.contains(r"^[\x20-\x7e]*$")
+    others = (~is_plain).fill_null(False).arg_true()
+    if len(others):
+        plain = plain.scatter(others, [normalise_name(name) for name in names[others]])
+    nobody = plain.is_in(sorted(_NOBODY))
+    return plain.zip_with(~nobody, pl.Series([None], dtype=pl.String)) if nobody.any() else plain
+
+
+def name_signatures(names: pl.Series) -> pl.Series:
+    """Return surname and first initial of every name: what sources of one game agree on."""
+    key = normalise_names(names).alias("key")
+    return key.to_frame().select(
+        pl.when(pl.col("key").str.contains(", ", literal=True))
+        .then(
+            pl.concat_str(
+                pl.col("key").str.extract("^(.*?), "),
+                pl.lit("/"),
+                pl.col("key").str.extract("^.*?, (.)").fill_null(""),
+            )
+        )
+        .otherwise(
+            pl.concat_str(
+                pl.col("key").str.extract("([^ ]+)$"),
+                pl.lit("/"),
+                pl.col("key").str.extract("^(.).* ").fill_null(""),
+            )
+        )
+    )["key"] if len(key) else key  # fmt: skip
+
+
 def split_name(key: str) -> tuple[str, str]:
     """Return surname and given names of a normalised name.
 
@@ -77,12 +118,3 @@ def split_name(key: str) -> tuple[str, str]:
         return surname, given
     words = key.split(" ")
     return words[-1], " ".join(words[:-1])
-
-
-def name_signature(name: str | None) -> str | None:
-    """Return surname and first initial: the part that sources of one game agree on."""
-    key = normalise_name(name)
-    if key is None:
-        return None
-    surname, given = split_name(key)
-    return f"{surname}/{given[:1]}"

@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from milepost.errors import TableError
-from milepost.games.names import normalise_name
+from milepost.games.names import normalise_name, normalise_names
 from milepost.tables import PLAYERS, as_frame
 
 NAME_COLUMNS = ("spelling", "fide_id", "games", "first_year", "last_year")
@@ -97,13 +97,28 @@ def resolve_players(names: pl.DataFrame, *, aliases: Any = None) -> pl.DataFrame
         As in `find_players`.
     """
     alias_of = _aliases(aliases)
-    rows = []
-    for row in names.iter_rows(named=True):
-        own = normalise_name(row["spelling"])
-        if own is None:
-            continue
-        rows.append({**row, "norm": alias_of.get(own, own), "aliased": own in alias_of})
+    named = names.with_columns(normalise_names(names["spelling"]).alias("norm"))
+    named = named.filter(pl.col("norm").is_not_null()).with_columns(
+        pl.col("norm").is_in(list(alias_of)).alias("aliased")
+    )
+    if alias_of:
+        named = named.with_columns(pl.col("norm").replace(alias_of))
+    # Nearly all names stand alone: one spelling, and no other one beside the same id.
+    alone = (pl.len().over("norm") == 1) & ~pl.col("aliased")
+    alone &= pl.col("fide_id").is_null() | (pl.len().over("fide_id") == 1)
+    named = named.with_columns(alone.alias("alone"))
+    simple = named.filter("alone").with_columns(
+        pl.col("norm").alias("key"),
+        pl.col("spelling").alias("name"),
+        pl.lit("spelling").alias("joined_by"),
+    )
+    joined = _join_rows(named.filter(~pl.col("alone")).to_dicts())
+    frame = pl.concat([PLAYERS.conform(simple).select(PLAYERS.names), joined])
+    return frame.sort("key", "games", "spelling", "fide_id", descending=[False, True, False, False])
 
+
+def _join_rows(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    """Join the spellings that share a name or an id with others."""
     ids_of_norm: defaultdict[str, set[int]] = defaultdict(set)
     for row in rows:
         if row["fide_id"] is not None and not row["aliased"]:
@@ -133,8 +148,7 @@ def resolve_players(names: pl.DataFrame, *, aliases: Any = None) -> pl.DataFrame
                 {"key": key, "name": leader["spelling"], "joined_by": by}
                 | {name: row[name] for name in NAME_COLUMNS}
             )
-    frame = pl.DataFrame(resolved, schema=PLAYERS.dtypes) if resolved else PLAYERS.empty()
-    return frame.sort("key", "games", "spelling", "fide_id", descending=[False, True, False, False])
+    return pl.DataFrame(resolved, schema=PLAYERS.dtypes) if resolved else PLAYERS.empty()
 
 
 def with_keys(games: pl.DataFrame, players: pl.DataFrame) -> pl.DataFrame:

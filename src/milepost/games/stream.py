@@ -201,13 +201,11 @@ class GameStream:
         self.summary.kept = 0
         for number in range(self._tasks):
             games = with_keys(self._folder.get(number, "games"), self.players)
-            dropped = [
-                row
-                for row in range(len(games))
-                if place + row in self._dropped and not self._keep_duplicates
-            ]
-            kept = pl.Series([True] * len(games), dtype=pl.Boolean)
-            kept = kept.scatter(dropped, False)
+            kept = pl.Series([True]).new_from_index(0, len(games))
+            dropped = []
+            if self._dropped and not self._keep_duplicates:
+                dropped = [row for row in range(len(games)) if place + row in self._dropped]
+                kept = kept.scatter(dropped, False)
             self.summary.kept += len(games) - len(dropped)
             place += len(games)
             yield Piece(games, kept, lambda name, n=number: self._folder.get(n, name))  # type: ignore[misc]
@@ -230,6 +228,8 @@ class GameStream:
         firsts: dict[int, tuple[str, int]] = {}
         for number in range(self._tasks):
             yield self._folder.get(number, "errors")
+            if not self._dropped:
+                continue
             games = self._folder.get(number, "games")
             rows = []
             for row in range(len(games)):

@@ -97,13 +97,11 @@ def tag_columns(
         The tag lines that could not be read, by number of the game in the block.
     """
     odd = np.zeros(len(block), dtype=np.bool_)
-    spans: dict[str, tuple[Positions, Positions, Positions]] = {}
     if block.tag_starts is None or block.tag_ends is None:
         odd[:] = True
+        values = pl.Series(dtype=pl.String).extend_constant(None, len(block) * len(names))
     else:
-        spans = _plain_values(
-            block.text, block.tag_starts, block.tag_ends, block.starts, names, odd
-        )
+        values = _plain_values(block, block.tag_starts, block.tag_ends, names, odd)
 
     odd_games = np.flatnonzero(odd).tolist()
     parsed = {
@@ -111,40 +109,41 @@ def tag_columns(
         for number in odd_games
     }
     columns: dict[str, pl.Series] = {}
-    for name in names:
-        if name in spans:
-            column = _gather(block.text, *spans[name], len(block))
-        else:
-            column = pl.Series(dtype=pl.String).extend_constant(None, len(block))
+    for place, name in enumerate(names):
+        column = values[place * len(block) : (place + 1) * len(block)]
         if odd_games:
-            values = [parsed[number][0].get(name) for number in odd_games]
-            column = column.scatter(odd_games, pl.Series(values, dtype=pl.String))
-        columns[name] = column.alias(name)
+            theirs = [parsed[number][0].get(name) for number in odd_games]
+            column = column.scatter(odd_games, pl.Series(theirs, dtype=pl.String))
+        columns[name] = column
     return columns, {number: lines for number, (_, lines) in parsed.items() if lines}
 
 
 def _plain_values(
-    text: bytes,
+    block: Block,
     line_starts: Positions,
     line_ends: Positions,
-    games: Positions,
     names: Sequence[str],
     odd: NDArray[np.bool_],
-) -> dict[str, tuple[Positions, Positions, Positions]]:
-    """Find the values of plain tag lines: begin, end and number of the game for each name.
+) -> pl.Series:
+    """Cut out the values of plain tag lines: first those of the first name for every game.
 
     Games with a tag line of another form are marked in `odd`.
+
+    Arrow's text arrays are one buffer and ascending offsets. With the offsets of values and of the
+    gaps between them in turn, the block itself serves as that buffer and nothing is copied twice.
     """
+    text, games = block.text, len(block)
     data = np.frombuffer(text, dtype=np.uint8)
     ends = line_ends - (data[line_ends - 1] == 0x0D)
+    game = _game_of(block.starts, line_starts)
     closed = (data[ends - 1] == 0x5D) & (data[ends - 2] == 0x22)
-    if not closed.all():
-        odd[_game_of(games, line_starts[~closed])] = True
+    odd[game[~closed]] = True
     if b"\t" in text:
         odd[:] = True
     heads = _words(text, line_starts + 1)
-    spans = {}
-    for name in names:
+    quotes = np.zeros(len(line_starts), dtype=np.int64)
+    cell = np.zeros(len(line_starts), dtype=np.int64)
+    for number, name in enumerate(names):
         # A name and the blank behind it; of long names first the first eight letters.
         wanted = name.encode("ascii") + b" "
         head = int.from_bytes(wanted[:8], "little")
@@ -153,15 +152,20 @@ def _plain_values(
         if len(wanted) > 8 and len(rows):
             tail = np.uint64(int.from_bytes(wanted[-8:], "little"))
             rows = rows[_words(text, line_starts[rows] + len(wanted) - 7) == tail]
-        if not len(rows):
-            continue
-        quotes = line_starts[rows] + len(wanted) + 1
-        game = _game_of(games, line_starts[rows])
-        plain = (data[np.minimum(quotes, len(data) - 1)] == 0x22) & (ends[rows] - 2 > quotes)
-        if not plain.all():
-            odd[game[~plain]] = True
-        spans[name] = (quotes[plain] + 1, ends[rows][plain] - 2, game[plain])
-    return spans
+        quotes[rows] = line_starts[rows] + len(wanted) + 1
+        cell[rows] = number * games
+    found = np.flatnonzero(quotes)
+    begins, ends, game = quotes[found] + 1, ends[found] - 2, game[found]
+    plain = (data[begins - 1] == 0x22) & (ends >= begins)
+    odd[game[~plain]] = True
+
+    ends = np.maximum(ends, begins)
+    place = np.full(games * len(names), -1, dtype=np.int64)
+    place[cell[found] + game] = np.arange(len(found)) * 2  # a tag given twice: the last one stays
+    offsets = np.empty(2 * len(found) + 2, dtype=np.int64)
+    offsets[0:-2:2], offsets[1:-2:2] = begins, ends
+    offsets[-2:] = len(text)
+    return _taken(text, offsets, place)
 
 
 def _game_of(games: Positions, lines: Positions) -> Positions:
@@ -176,25 +180,14 @@ def _words(text: bytes, positions: Positions) -> NDArray[np.uint64]:
     return np.asarray(every[np.clip(positions, 0, len(text) - 8)])
 
 
-def _gather(
-    text: bytes, begins: Positions, ends: Positions, game: Positions, games: int
-) -> pl.Series:
-    """Cut the values out of the text, one for each game, null where a game has none.
-
-    Arrow's text arrays are one buffer and ascending offsets. With the offsets of values and of the
-    gaps between them in turn, the block itself serves as that buffer and nothing is copied twice.
-    """
-    offsets = np.empty(2 * len(begins), dtype=np.int64)
-    offsets[0::2] = begins
-    offsets[1::2] = ends
+def _taken(text: bytes, offsets: Positions, place: Positions) -> pl.Series:
+    """Return the spans at these places, null where the place is negative."""
     spans = pa.LargeBinaryArray.from_buffers(
         pa.large_binary(), len(offsets) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(text)]
     )
-    place = np.full(games, -1, dtype=np.int64)
-    place[game] = np.arange(len(begins)) * 2  # a tag given twice: the last one stays
     # Not pa.array(place, mask=...): that would import pandas, where there is one, for nothing.
     known = pa.py_buffer(np.packbits(place >= 0, bitorder="little"))
-    values = spans.take(pa.Array.from_buffers(pa.int64(), games, [known, pa.py_buffer(place)]))
+    values = spans.take(pa.Array.from_buffers(pa.int64(), len(place), [known, pa.py_buffer(place)]))
     try:
         return pl.Series(pl.from_arrow(values.cast(pa.large_string())))
     except pa.ArrowInvalid:
