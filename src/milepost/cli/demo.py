@@ -23,6 +23,7 @@ def demo(
     from milepost.files import read_table
     from milepost.games.convert import Target, write_games, write_results, write_turns
     from milepost.games.mapping import parse_mapping
+    from milepost.games.players import find_players
     from milepost.games.standings import standings
     from milepost.tables import RESULTS
 
@@ -46,12 +47,20 @@ def demo(
             "time=year,player_1=champion,player_2=challenger,wins=wins,draws=draws,losses=losses"
         )
         write_results(
-            [data / "world_championships.csv"], target("title_matches.csv"), mapping=matches
+            [data / "world_championships.csv"],
+            target("title_matches.csv"),
+            mapping=matches,
+            keep_names=True,
         )
         write_games([data / "famous_games.pgn"], target("famous_games.csv"), workers=1)
 
     results = read_table(folder / "results.csv", RESULTS)
-    show.print_frame(standings(results), title="Results of the sample (ratings come later)")
+    names = find_players(pl.read_parquet(folder / "games.parquet")).select("key", "name").unique()
+    table = standings(results).join(names, left_on="player", right_on="key", maintain_order="left")
+    show.print_frame(
+        table.select("name", pl.exclude("player", "name")),
+        title="Results of the sample (ratings come with a later version)",
+    )
     turns = pl.read_parquet(folder / "turns.parquet")
     phases = (
         turns.group_by("phase")

@@ -54,6 +54,10 @@ def results(
         bool,
         typer.Option("--require-moves", help="Leave out games without moves (forfeits)."),
     ] = False,
+    keep_names: Annotated[
+        bool,
+        typer.Option("--keep-names", help="For tables: leave the players' names as they are."),
+    ] = False,
     form: options.Format = None,
     errors: options.Errors = None,
     aliases: options.Aliases = None,
@@ -72,6 +76,7 @@ def results(
             target,
             mapping=parse_mapping(mapping) if mapping else None,
             require_moves=require_moves,
+            keep_names=keep_names,
             aliases=read_aliases(aliases),
             keep_duplicates=keep_duplicates,
             report=report,

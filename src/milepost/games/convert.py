@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,9 @@ import polars as pl
 from milepost.errors import InputError
 from milepost.files import STDOUT, TableWriter, provenance, read_table
 from milepost.games.chunks import Chunk
+from milepost.games.loading import are_tables, load_games, table_inputs
 from milepost.games.mapping import results_of_table
+from milepost.games.players import find_players
 from milepost.games.reading import read_chunk
 from milepost.games.results import HEADER_BATCH, read_headers, results_of_games
 from milepost.games.sources import Source, find_sources
@@ -76,13 +77,19 @@ def write_results(
     require_moves: bool = False,
     **options: Any,
 ) -> Summary:
-    """Read PGN headers, a games table or any table with a mapping, and write the results table."""
+    """Read PGN headers, a games table or any table with a mapping, and write the results table.
+
+    Options as for `milepost.games.stream.GameStream`; for tables also `keep_names`, which leaves
+    the players' names as they are.
+    """
     sources = find_sources(inputs)
     shown = {"map": dict(mapping or {}), "require_moves": require_moves, **_shown(options)}
     if are_tables(sources):
-        return _write_results_of_tables(sources, target, mapping, shown)
+        return _write_results_of_tables(sources, target, mapping, shown, options)
     if mapping:
         raise InputError("--map is for tables; PGN headers need no mapping")
+    if options.pop("keep_names", False):
+        raise InputError("--keep-names is for tables; the names of PGN headers are always resolved")
     options = {"batch_games": HEADER_BATCH, **options, "workers": 1}
     with GameStream(inputs, read_headers, output=target.output, **options) as stream:
         made = provenance("results", shown, stream.inputs)
@@ -117,9 +124,8 @@ def read_results(
     """Read results into memory from PGN headers or tables; see `write_results`."""
     sources = find_sources(inputs)
     if are_tables(sources):
-        pieces = [_results_of_table(source, mapping) for source in sources]
-        results = pl.concat([results for results, _ in pieces], how="vertical_relaxed")
-        return results, pl.concat([errors for _, errors in pieces])
+        results, errors, _ = _results_of_tables(sources, mapping, options)
+        return results, errors
     options = {"batch_games": HEADER_BATCH, **options}
     with GameStream(inputs, read_headers, **options) as stream:
         frames = _results(stream, require_moves=False)
@@ -208,60 +214,65 @@ def write_errors(target: Target, errors: Iterable[pl.DataFrame]) -> None:
         Path(path).unlink(missing_ok=True)
 
 
-def are_tables(sources: list[Source]) -> bool:
-    """Whether the inputs are tables; PGN and tables at once are refused."""
-    tables = [source.is_table for source in sources]
-    if any(tables) and not all(tables):
-        raise InputError("give either PGN or tables, not both at once")
-    return all(tables)
-
-
-def table_inputs(sources: list[Source]) -> list[dict[str, Any]]:
-    """Return name, size and digest of each table, for the provenance."""
-    inputs = []
-    for source in sources:
-        assert source.path is not None
-        with source.path.open("rb") as handle:
-            digest = hashlib.file_digest(handle, "sha256").hexdigest()
-        inputs.append({"name": source.name, "bytes": source.size, "sha256": digest})
-    return inputs
-
-
 def _write_results_of_tables(
-    sources: list[Source], target: Target, mapping: Mapping[str, str] | None, shown: dict[str, Any]
+    sources: list[Source],
+    target: Target,
+    mapping: Mapping[str, str] | None,
+    shown: dict[str, Any],
+    options: dict[str, Any],
 ) -> Summary:
-    summary = Summary(files=len(sources))
     made = provenance("results", shown, table_inputs(sources))
-    pieces = [_results_of_table(source, mapping) for source in sources]
-    results = pl.concat([results for results, _ in pieces], how="vertical_relaxed")
-    refused = sum(len(errors) for _, errors in pieces)
+    results, errors, summary = _results_of_tables(sources, mapping, options)
+    if shown["require_moves"]:
+        results = results.filter(pl.col("full_moves").fill_null(1) > 0)
     with TableWriter(target.output, results.clear(), form=target.form, made=made) as writer:
         writer.write(results)
-    summary.games = len(results) + refused
     summary.kept = summary.rows = len(results)
-    summary.findings["unreadable"] = refused
     summary.findings["no date"] = results["time"].null_count()
-    summary.players = results.select(
-        pl.concat_list("player_1", "player_2").explode().n_unique()
-    ).item()
-    write_errors(target, (errors for _, errors in pieces))
+    write_errors(target, [errors])
     return summary
 
 
-def _results_of_table(
-    source: Source, mapping: Mapping[str, str] | None
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    frame = read_table(source.name)
-    if not mapping and {"white", "black", "result", "moves"} <= set(frame.columns):
-        return results_of_games(read_table(source.name, GAMES)), ERRORS.empty()
-    results, refused = results_of_table(frame, mapping, source=source.name)
-    errors = refused.select(
-        pl.lit("unreadable").alias("kind"),
-        pl.lit(source.name).alias("source"),
-        pl.col("row").cast(pl.Int64).alias("line"),
-        "reason",
-    )
-    return results, ERRORS.conform(errors).select(ERRORS.names)
+def _results_of_tables(
+    sources: list[Source], mapping: Mapping[str, str] | None, options: Mapping[str, Any]
+) -> tuple[pl.DataFrame, pl.DataFrame, Summary]:
+    """Read results from tables, with the players' keys."""
+    games_columns = {"white", "black", "result", "moves"}
+    frames = [(source.name, read_table(source.name)) for source in sources]
+    if not mapping and all(games_columns <= set(frame.columns) for _, frame in frames):
+        games, summary, errors = load_games(
+            sources,
+            aliases=options.get("aliases"),
+            keep_duplicates=options.get("keep_duplicates", False),
+        )
+        results = results_of_games(games)
+        summary.findings["no result"] = len(games) - len(results)
+        return results, errors, summary
+    pieces, refused = [], [ERRORS.empty()]
+    for name, frame in frames:
+        found, bad = results_of_table(frame, mapping, source=name)
+        pieces.append(found)
+        errors = bad.select(
+            pl.lit("unreadable").alias("kind"),
+            pl.lit(name).alias("source"),
+            pl.col("row").cast(pl.Int64).alias("line"),
+            "reason",
+        )
+        refused.append(ERRORS.conform(errors).select(ERRORS.names))
+    results = pl.concat(pieces, how="vertical_relaxed")
+    summary = Summary(files=len(sources))
+    if not options.get("keep_names", False):
+        pairs = results.select(pl.col("player_1").alias("white"), pl.col("player_2").alias("black"))
+        players = find_players(pairs, aliases=options.get("aliases"))
+        key_of = dict(players.select("spelling", "key").iter_rows())
+        results = results.with_columns(pl.col("player_1", "player_2").replace(key_of))
+        summary.joined = len(players.filter(pl.col("joined_by") == "alias"))
+    both = pl.concat([results["player_1"], results["player_2"].alias("player_1")])
+    summary.players = both.n_unique()
+    all_refused = pl.concat(refused)
+    summary.games = len(results) + len(all_refused)
+    summary.findings["unreadable"] = len(all_refused)
+    return results, all_refused, summary
 
 
 def _write_turns_of_tables(
@@ -271,13 +282,13 @@ def _write_turns_of_tables(
     shown: dict[str, Any],
     options: dict[str, Any],
 ) -> Summary:
-    games = pl.concat([read_table(s.name, GAMES) for s in sources], how="diagonal")
-    summary = Summary(files=len(sources), games=len(games), kept=len(games))
-    summary.players = games.select(
-        pl.concat_list("white_key", "black_key").explode().n_unique()
-    ).item()
+    games, summary, errors = load_games(
+        sources,
+        aliases=options.get("aliases"),
+        keep_duplicates=options.get("keep_duplicates", False),
+    )
     made = provenance("turns", shown, table_inputs(sources))
-    identity = {"read": f"turns {book_moves}", "inputs": source_identity(sources)}
+    identity = {"read": f"turns {shown}", "inputs": source_identity(sources)}
     folder = WorkFolder(target.output, identity)
     summary.resumed = folder.resumed
     report: Report | None = options.get("report")
@@ -294,6 +305,7 @@ def _write_turns_of_tables(
             if report:
                 report(Progress(done, len(games), done))
     summary.rows = writer.rows
+    write_errors(target, [errors])
     folder.remove()
     return summary
 

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from milepost.files import read_table
-from milepost.games.convert import are_tables
+from milepost.games.loading import are_tables
 from milepost.games.players import NameCounts, find_players, resolve_players
 from milepost.games.results import HEADER_BATCH, read_headers
 from milepost.games.sources import find_sources
@@ -35,7 +35,9 @@ def list_players(
     names = list(inputs)
     sources = find_sources(names)
     if are_tables(sources):
-        games = pl.concat([read_table(source.name, GAMES) for source in sources], how="diagonal")
+        games = pl.concat(
+            [read_table(source.name, GAMES) for source in sources], how="diagonal_relaxed"
+        )
         return find_players(games, aliases=aliases)
     counts = NameCounts()
     with GameStream(names, read_headers, batch_games=HEADER_BATCH, report=report) as stream:

@@ -13,10 +13,11 @@ from typing import Any
 
 import polars as pl
 
-from milepost.files import TableWriter, provenance, read_table
+from milepost.files import TableWriter, provenance
 from milepost.games.chunks import Chunk
-from milepost.games.convert import Target, are_tables, table_inputs, write_errors
+from milepost.games.convert import Target, write_errors
 from milepost.games.events import event_kinds
+from milepost.games.loading import are_tables, load_games, table_inputs
 from milepost.games.reading import read_chunk
 from milepost.games.results import HEADER_BATCH, read_headers
 from milepost.games.select import Criteria, Selection, prefilter, select_games
@@ -70,11 +71,14 @@ def write_selection(
     with _files_only(inputs) as names:
         sources = find_sources(names)
         if are_tables(sources):
-            games = pl.concat([read_table(s.name, GAMES) for s in sources], how="diagonal")
-            summary = Summary(files=len(sources), games=len(games))
+            games, summary, found = load_games(
+                sources,
+                aliases=options.get("aliases"),
+                keep_duplicates=options.get("keep_duplicates", False),
+            )
             events = event_kinds(games)
             shown_inputs = table_inputs(sources)
-            errors: list[pl.DataFrame] = []
+            errors = [found]
         else:
             games, events, stream, errors = _wanted_games(names, target, criteria, options)
             summary, shown_inputs = stream.summary, stream.inputs

@@ -83,7 +83,7 @@ def tidy_tags(raw: pl.DataFrame) -> pl.DataFrame:
     for name in ("white", "black"):
         if given[name].str.contains("\\", literal=True).any():
             given = given.with_columns(pl.col(name).str.replace_all(r'\\(["\\])', "$1"))
-    given = _by_distinct(given, ["date"], [_date(), _year()])
+    given = _by_distinct(given, ["date"], [tidy_date(), _year()])
     keys = ["event", "time_control"] if _has_values(given, "time_control") else ["event"]
     return _by_distinct(given, keys, [speed_of_games()])
 
@@ -116,8 +116,8 @@ def _result() -> pl.Expr:
     return pl.coalesce(tag, pl.when(token.is_in(RESULTS)).then(token), pl.lit("*")).alias("result")
 
 
-def _date() -> pl.Expr:
-    """The date as YYYY.MM.DD with ?? for what is not known or cannot be."""
+def tidy_date() -> pl.Expr:
+    """Return the column `date` as YYYY.MM.DD, with ?? for what is not known or cannot be."""
     parts = pl.col("date").str.extract_groups(_DATE)
     year, month, day = (
         parts.struct.field(number).cast(pl.Int32, strict=False).cast(pl.String) for number in "123"

@@ -1,0 +1,77 @@
+"""Games tables read back: several at once, with keys and duplicates settled over all of them."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import polars as pl
+
+from milepost.errors import InputError
+from milepost.files import read_table
+from milepost.games.duplicates import find_duplicates
+from milepost.games.players import find_players, with_keys
+from milepost.games.reading import errors_table
+from milepost.games.sources import Source
+from milepost.games.stream import Summary
+from milepost.tables import GAMES
+
+
+def are_tables(sources: list[Source]) -> bool:
+    """Whether the inputs are tables; PGN and tables at once are refused."""
+    tables = [source.is_table for source in sources]
+    if any(tables) and not all(tables):
+        raise InputError("give either PGN or tables, not both at once")
+    return all(tables)
+
+
+def table_inputs(sources: list[Source]) -> list[dict[str, Any]]:
+    """Return name, size and digest of each table, for the provenance."""
+    inputs = []
+    for source in sources:
+        assert source.path is not None
+        with source.path.open("rb") as handle:
+            digest = hashlib.file_digest(handle, "sha256").hexdigest()
+        inputs.append({"name": source.name, "bytes": source.size, "sha256": digest})
+    return inputs
+
+
+def load_games(
+    sources: list[Source], *, aliases: Any = None, keep_duplicates: bool = False
+) -> tuple[pl.DataFrame, Summary, pl.DataFrame]:
+    """Read games tables and settle who is who over all of them.
+
+    A selection may hold a game in two sets on purpose: only games of the same group are duplicates.
+
+    Returns
+    -------
+    games, summary, errors
+    """
+    games = pl.concat([read_table(each.name, GAMES) for each in sources], how="diagonal_relaxed")
+    summary = Summary(files=len(sources), games=len(games))
+    players = find_players(games, aliases=aliases)
+    games = with_keys(games, players)
+    games = GAMES.conform(games)
+    summary.players = players["key"].n_unique()
+    dropped = find_duplicates(games)
+    if "group" in games.columns:
+        groups = games["group"].fill_null("")
+        same = groups.gather(dropped["row"]) == groups.gather(dropped["first_row"])
+        dropped = dropped.filter(same)
+    summary.findings["duplicate"] = len(dropped)
+    what = "kept" if keep_duplicates else "left out"
+    errors = [
+        {name: games[name][row] for name in ("source", "line", "white", "black", "event", "date")}
+        | {
+            "kind": "duplicate",
+            "reason": f"{what}: same game ({rule}) as {games['source'][first]} "
+            f"line {games['line'][first]}",
+            "plies_kept": games["plies"][row],
+        }
+        for row, first, rule in dropped.iter_rows()
+    ]
+    if len(dropped) and not keep_duplicates:
+        rows = pl.Series(range(len(games)), dtype=pl.Int64)
+        games = games.filter(~rows.is_in(dropped["row"].implode()))
+    summary.kept = len(games)
+    return games, summary, errors_table(errors)
