@@ -108,7 +108,7 @@ def leave_if_strict(summary: Summary, *, strict: bool) -> None:
     """Warn of errors; with `--strict` end with exit code 1."""
     if not summary.lost:
         return
-    typer.echo(f"warning: {summary.lost:,} games could not be read to their end", err=True)
+    typer.echo(f"warning: {summary.lost:,} games could not be read, or not to their end", err=True)
     if strict:
         raise typer.Exit(1)
 

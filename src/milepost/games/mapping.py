@@ -9,6 +9,7 @@ import polars as pl
 
 from milepost.errors import InputError, TableError
 from milepost.games.results import time_known, time_of_dates
+from milepost.games.tidy import tidy_date
 from milepost.tables import RESULTS, as_frame
 
 POINTS = ("points_1", "points_2")
@@ -160,15 +161,11 @@ def _timed(raw: pl.DataFrame) -> pl.DataFrame:
     if not compact and len(given) and numbers.null_count() == 0:
         whole = (numbers == numbers.floor()).all()
         return raw.with_columns(text.cast(pl.Float64).cast(pl.Int64 if whole else pl.Float64))
-    pattern = (
-        r"^(\d{4})(\d{2})(\d{2})$" if compact else r"^(\d{4})[.\-/](\d\d?|\?\?)[.\-/](\d\d?|\?\?)"
-    )
-    parts = pl.DataFrame({"text": text}).select(pl.col("text").str.extract_groups(pattern))
-    dates = parts.select(
-        pl.concat_str(
-            *(pl.col("text").struct.field(n).str.zfill(2) for n in "123"), separator="."
-        ).alias("date")
-    )
+    dates = pl.DataFrame({"date": text})
+    if compact:
+        spaced = pl.col("date").str.replace(r"^(\d{4})(\d{2})(\d{2})$", "$1.$2.$3")
+        dates = dates.with_columns(spaced)
+    dates = dates.with_columns(tidy_date())
     timed = dates.select(time_of_dates().alias("time"), time_known().alias("time_known"))
     return raw.with_columns(timed["time"], timed["time_known"])
 
@@ -188,7 +185,19 @@ def _score(raw: pl.DataFrame) -> pl.Expr:
         value = pl.col("score").cast(pl.Float64)
         return pl.when(value.is_in([0.0, 0.5, 1.0])).then(value)
     text = pl.col("score").cast(pl.String).str.strip_chars().str.to_lowercase()
-    return text.replace_strict(_SCORES, default=None, return_dtype=pl.Float64)
+    known = text.replace_strict(_SCORES, default=None, return_dtype=pl.Float64)
+    if "first_mover" not in raw.columns:
+        return known
+    # Go's way to write a result: B+3.5, W+Resign. Black moves first.
+    first = pl.col("first_mover").cast(pl.Float64, strict=False)
+    mover_won = text.str.extract(r"^([bw])\+").replace_strict(
+        {"b": True, "w": False}, default=None, return_dtype=pl.Boolean
+    )
+    return pl.coalesce(
+        known,
+        pl.when(first == 1).then(mover_won.cast(pl.Float64)),
+        pl.when(first == 2).then((~mover_won).cast(pl.Float64)),
+    )
 
 
 def _numbers(frame: pl.DataFrame) -> pl.DataFrame:
