@@ -41,3 +41,7 @@ $(VENV)/.dev: pyproject.toml requirements/dev.txt
 
 clean:
 	rm -rf $(VENV) demo-output .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+.PHONY: docs
+docs: $(VENV)/.dev
+	$(RUN)/python scripts/write_docs.py

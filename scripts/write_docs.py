@@ -27,9 +27,9 @@ def tables_page() -> str:
     lines = [
         "# The tables",
         "",
-        "Every stage reads the table before it and writes the table after it. All of them can be Parquet,",
-        "CSV or NDJSON. In CSV a list is its values separated by blanks, with `-` for a missing one.",
-        "Columns that are not *needed* may be missing from a table that you bring yourself.",
+        "Every stage reads the table before it and writes the table after it. All of them can be",
+        "Parquet, CSV or NDJSON. In CSV a list is its values separated by blanks, with `-` for a",
+        "missing one. Columns that are not *needed* may be missing from a table of your own.",
     ]
     for table in TABLES:
         lines += ["", f"## {table.name}", f"A row is {table.row}.", ""]
@@ -49,8 +49,8 @@ def cli_page() -> str:
         "# The command line",
         "",
         "Results go to the file that `-o` names (or to standard output with `-o -`), progress and",
-        "summaries to standard error. Exit codes: 0 done, 1 failed or `--strict` found errors, 2 wrong",
-        "usage, 130 interrupted.",
+        "summaries to standard error. Exit codes: 0 done, 1 failed or `--strict` found errors,",
+        "2 wrong usage, 130 interrupted.",
         "",
         "```",
         command.get_help(context).rstrip(),

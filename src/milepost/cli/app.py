@@ -6,16 +6,40 @@ Exit codes: 0 done (perhaps with warnings), 1 failed or `--strict` found errors,
 
 from __future__ import annotations
 
+import os
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from milepost import __version__
 from milepost.cli import demo, games_in, sets
 from milepost.errors import MilepostError
 
+
+class _Group(TyperGroup):
+    """The commands, with errors turned into messages and exit codes."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except MilepostError as error:
+            typer.echo(f"milepost: {error}", err=True)
+            raise typer.Exit(1) from error
+        except KeyboardInterrupt:
+            typer.echo(
+                "\nmilepost: interrupted; the same command goes on where this one stopped", err=True
+            )
+            raise typer.Exit(130) from None
+        except BrokenPipeError:
+            # The reader of our output (head, less) has left: not an error of ours.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(0) from None
+
+
 app = typer.Typer(
+    cls=_Group,
     name="milepost",
     help="Measure skill: by the quality of moves, by results through time, with honest error bars.",
     no_args_is_help=True,
@@ -51,17 +75,4 @@ app.command("demo")(demo.demo)
 
 def main() -> None:
     """Run the command line."""
-    try:
-        app()
-    except MilepostError as error:
-        typer.echo(f"milepost: {error}", err=True)
-        sys.exit(1)
-    except KeyboardInterrupt:
-        typer.echo(
-            "\nmilepost: interrupted; the same command goes on where this one stopped", err=True
-        )
-        sys.exit(130)
-    except BrokenPipeError:
-        # The reader of our output (head, less) has left: not an error of ours.
-        sys.stderr.close()
-        sys.exit(0)
+    app()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from milepost.errors import InputError
-from milepost.files import STDOUT, TableWriter, provenance, read_table
+from milepost.files import STDOUT, TableWriter, format_of, provenance, read_table
 from milepost.games.chunks import Chunk
 from milepost.games.loading import are_tables, load_games, table_inputs
 from milepost.games.mapping import results_of_table
@@ -21,7 +22,7 @@ from milepost.games.sources import Source, find_sources
 from milepost.games.stream import GameStream, Summary
 from milepost.games.turns import BOOK_MOVES, attach_games, replay
 from milepost.games.work import Frames, Progress, Report, WorkFolder, run_tasks, source_identity
-from milepost.tables import ERRORS, GAMES, RESULTS, TURNS
+from milepost.tables import ERRORS, GAMES, RESULTS, TURNS, as_frame
 
 Inputs = Iterable[str | Path]
 _ROWS_A_TASK = 500
@@ -37,6 +38,12 @@ class Target:
     """Its format, if the ending does not say it."""
     errors: str | None = None
     """The errors table; if not given, it lies beside the output and is written only if needed."""
+
+    def __post_init__(self) -> None:
+        # Before any work: an hour of reading must not end at a name that cannot be written.
+        format_of(self.output, self.form)
+        if self.errors is not None:
+            format_of(self.errors)
 
     @property
     def errors_path(self) -> str | None:
@@ -319,5 +326,6 @@ def _shown(options: Mapping[str, Any]) -> dict[str, Any]:
     hidden = {"workers", "report", "aliases", "batch_games"}
     shown = {name: value for name, value in options.items() if name not in hidden}
     if options.get("aliases") is not None:
-        shown["aliases"] = len(options["aliases"])
+        table = as_frame(options["aliases"]).write_csv()
+        shown["aliases"] = hashlib.sha256(table.encode("utf-8")).hexdigest()
     return shown

@@ -1,0 +1,280 @@
+"""The commands, run as a user runs them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from importlib.resources import files
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from milepost.cli.app import app
+
+SAMPLE = Path(str(files("milepost") / "data" / "sample" / "games.pgn"))
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+COMMANDS = sorted(getattr(get_command(app), "commands", {}))
+
+TWO_GAMES = """[Event "First"]
+[Site "?"]
+[Date "2001.02.03"]
+[Round "1"]
+[White "Alpha, Ann"]
+[Black "Beta, Bob"]
+[Result "1-0"]
+
+1. e4 e5 2. Bc4 Nc6 3. Qh5 Nf6 4. Qxf7# 1-0
+
+[Event "Second"]
+[Site "?"]
+[Date "2001.02.04"]
+[Round "2"]
+[White "Beta, Bob"]
+[Black "Alpha, Ann"]
+[Result "0-1"]
+
+1. e4 e5 2. Ke3 Nc6 0-1
+"""
+
+
+def run(
+    *arguments: str | Path, stdin: bytes | None = None, cwd: Path | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    """Run the command line in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "milepost", *map(str, arguments)],
+        input=stdin,
+        capture_output=True,
+        check=False,
+        cwd=cwd,
+    )
+
+
+@pytest.fixture
+def two_games(tmp_path: Path) -> Path:
+    """A good game and one whose third half-move is illegal."""
+    path = tmp_path / "two.pgn"
+    path.write_text(TWO_GAMES, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_and_stands_in_the_docs(command: str) -> None:
+    result = CliRunner().invoke(app, [command, "--help"])
+    assert result.exit_code == 0
+    options = get_command(app).commands[command].params  # type: ignore[attr-defined]
+    undocumented = [option.name for option in options if not getattr(option, "help", None)]
+    assert undocumented in ([], ["help"])
+    page = (DOCS / "cli.md").read_text(encoding="utf-8")
+    assert f"## milepost {command}\n" in page
+
+
+def test_version_is_told() -> None:
+    assert run("--version").stdout.startswith(b"milepost 0.")
+
+
+def test_a_broken_game_is_a_warning_and_exit_code_zero(two_games: Path, tmp_path: Path) -> None:
+    done = run("games", two_games, "-o", tmp_path / "games.csv")
+    assert done.returncode == 0
+    assert b"1 broken, 0 unreadable (500.0 per thousand games)" in done.stderr
+    assert b"warning" in done.stderr
+    errors = pl.read_csv(tmp_path / "games.errors.csv")
+    assert errors.select("kind", "line", "white", "event", "plies_kept").rows() == [
+        ("broken", 11, "Beta, Bob", "Second", 2)
+    ]
+    assert "Ke3" in errors["reason"][0]
+
+
+def test_strict_makes_it_exit_code_one(two_games: Path, tmp_path: Path) -> None:
+    done = run("games", two_games, "-o", tmp_path / "games.csv", "--strict")
+    assert done.returncode == 1
+    assert (tmp_path / "games.csv").exists()  # the rest was still done
+
+
+def test_a_missing_input_names_itself(tmp_path: Path) -> None:
+    done = run("games", tmp_path / "nothing.pgn", "-o", tmp_path / "games.csv")
+    assert done.returncode == 1
+    assert b"no such file" in done.stderr
+    assert b"nothing.pgn" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_an_unknown_ending_is_refused_before_any_work(two_games: Path, tmp_path: Path) -> None:
+    done = run("games", two_games, "-o", tmp_path / "games.xyz")
+    assert done.returncode == 1
+    assert b"the ending says no known format" in done.stderr
+    assert not list(tmp_path.glob("*.work"))
+
+
+def test_wrong_usage_is_exit_code_two(two_games: Path) -> None:
+    assert run("games", two_games).returncode == 2
+    assert run("nonsense").returncode == 2
+
+
+def test_standard_input_and_output(two_games: Path) -> None:
+    done = run("results", "-", "-o", "-", "--quiet", stdin=gzip.compress(two_games.read_bytes()))
+    lines = done.stdout.decode().splitlines()
+    assert lines[0].startswith("time,player_1,player_2,score")
+    assert lines[1].startswith('2001-02-03,"alpha, ann","beta, bob",1.0,1')
+    assert len(lines) == 3
+
+
+def test_formats_hold_the_same_games(tmp_path: Path) -> None:
+    for ending in ("parquet", "csv", "ndjson"):
+        assert run("games", SAMPLE, "-o", tmp_path / f"games.{ending}", "-q").returncode == 0
+    parquet = pl.read_parquet(tmp_path / "games.parquet")
+    ndjson = pl.read_ndjson(tmp_path / "games.ndjson", infer_schema_length=None)
+    csv = pl.read_csv(tmp_path / "games.csv")
+    assert parquet["game_id"].to_list() == ndjson["game_id"].to_list() == csv["game_id"].to_list()
+    assert parquet["moves"].to_list() == ndjson["moves"].to_list() == csv["moves"].to_list()
+
+
+def test_the_same_command_gives_the_same_bytes_with_one_and_two_processes(tmp_path: Path) -> None:
+    outputs = []
+    for workers in (1, 2):
+        path = tmp_path / str(workers) / "turns.parquet"
+        path.parent.mkdir()
+        assert run("turns", SAMPLE, "-o", path, "-j", str(workers)).returncode == 0
+        outputs.append(path.read_bytes())
+    assert outputs[0] == outputs[1]
+
+
+def test_output_says_how_it_was_made(tmp_path: Path) -> None:
+    run("turns", SAMPLE, "-o", tmp_path / "turns.csv", "--book-moves", "12")
+    made = json.loads((tmp_path / "turns.csv.provenance.json").read_text(encoding="utf-8"))
+    assert made["command"] == "turns"
+    assert made["made_by"].startswith("milepost 0.")
+    assert made["options"]["book_moves"] == 12
+    assert len(made["inputs"][0]["sha256"]) == 64
+
+
+def test_an_unwritable_folder_is_a_clear_error(two_games: Path, tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder", encoding="utf-8")
+    done = run("games", two_games, "-o", blocked / "games.csv")
+    assert done.returncode == 1
+    assert b"cannot write" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_full_disk_is_a_clear_error(two_games: Path) -> None:
+    done = run("games", two_games, "-o", "-", "--format", "csv")
+    assert done.returncode == 0
+    with Path("/dev/full").open("wb") as full:
+        process = subprocess.run(
+            [sys.executable, "-m", "milepost", "games", str(two_games), "-o", "-"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert process.returncode == 1
+    assert b"No space left" in process.stderr
+    assert b"Traceback" not in process.stderr
+
+
+def test_players_lists_spellings_and_likely_duplicates(tmp_path: Path) -> None:
+    text = TWO_GAMES.replace("Alpha, Ann", "ALPHA,Ann", 1)
+    text += TWO_GAMES.replace("Alpha, Ann", "Ann Alpha").replace("2001", "2002")
+    path = tmp_path / "names.pgn"
+    path.write_text(text, encoding="utf-8")
+    done = run("players", path, "-o", tmp_path / "players.csv")
+    assert done.returncode == 0
+    assert b"same words, other order" in done.stdout
+    players = pl.read_csv(tmp_path / "players.csv")
+    assert set(players.filter(pl.col("key") == "alpha, ann")["spelling"]) == {
+        "ALPHA,Ann",
+        "Alpha, Ann",
+    }
+
+
+def test_select_prints_the_grid_and_writes_groups(tmp_path: Path) -> None:
+    done = run(
+        *("select", SAMPLE, "-o", tmp_path / "grid.parquet", "--mileposts", "1300:2700:200"),
+        *("--periods", "2021-2022,2023", "--within", "200"),
+    )
+    assert done.returncode == 0
+    games = pl.read_parquet(tmp_path / "grid.parquet")
+    # Neighbours 200 points apart meet once a season; from 1500 on, a set holds the pairs below and
+    # above the milepost: two of each season, and the pair 400 points apart around it.
+    assert "1500 2021-2022" in set(games["group"])
+    assert b"1500 2021-2022" in done.stdout
+    for elo, low, high in games.select(
+        "milepost",
+        pl.min_horizontal("white_elo", "black_elo").alias("low"),
+        pl.max_horizontal("white_elo", "black_elo").alias("high"),
+    ).iter_rows():
+        assert elo - 200 <= low <= high <= elo + 200
+
+
+def test_select_refuses_what_it_does_not_know(tmp_path: Path) -> None:
+    for extra in (["--exclude", "nonsense"], ["--widen", "20"], ["--periods", "2001-2002"]):
+        done = run("select", SAMPLE, "-o", tmp_path / "set.csv", *extra)
+        assert done.returncode == 1, extra
+        assert b"Traceback" not in done.stderr
+
+
+def test_demo_shows_tables_and_where_they_lie(tmp_path: Path) -> None:
+    done = run("demo", "-o", tmp_path / "demo", cwd=tmp_path)
+    assert done.returncode == 0
+    assert b"Karpov, Anatoly" in done.stdout
+    for name in ("games.parquet", "turns.parquet", "results.csv", "title_matches.csv"):
+        assert (tmp_path / "demo" / name).exists()
+        assert name.encode() in done.stdout
+
+
+def _many_games(path: Path, copies: int) -> Path:
+    text = SAMPLE.read_text(encoding="utf-8")
+    with path.open("w", encoding="utf-8") as out:
+        for copy in range(copies):
+            out.write(text.replace('[Round "', f'[Round "{copy}.') + "\n")
+    return path
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    source = _many_games(tmp_path / "many.pgn", 30)
+    output = tmp_path / "turns.parquet"
+    command = [sys.executable, "-m", "milepost", "turns", str(source), "-o", str(output), "-j", "2"]
+    command.append("--keep-duplicates")
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True)
+    work = Path(f"{output}.work")
+    give_up = time.monotonic() + 120
+    while len(list(work.glob("*.done"))) < 2 and time.monotonic() < give_up:
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGINT)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130, stderr
+    assert b"goes on where this one stopped" in stderr
+    assert not output.exists()
+
+    done = subprocess.run(command, capture_output=True, check=True)
+    assert b"parts were there already" in done.stderr
+    assert not work.exists()
+    undisturbed = tmp_path / "undisturbed.parquet"
+    again = [str(undisturbed) if part == str(output) else part for part in command]
+    subprocess.run(again, capture_output=True, check=True)
+    assert undisturbed.read_bytes() == output.read_bytes()
+
+
+def test_kill_nine_loses_only_what_was_not_kept(tmp_path: Path) -> None:
+    source = _many_games(tmp_path / "many.pgn", 20)
+    output = tmp_path / "games.parquet"
+    command = [sys.executable, "-m", "milepost", "games", str(source), "-o", str(output), "-j", "1"]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
+    work = Path(f"{output}.work")
+    give_up = time.monotonic() + 120
+    while not list(work.glob("*.done")) and time.monotonic() < give_up:
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    assert not output.exists()
+    done = subprocess.run(command, capture_output=True, check=True)
+    assert b"parts were there already" in done.stderr
+    assert len(pl.read_parquet(output)) > 0
