@@ -6,10 +6,13 @@ the file for Parquet, in a ``.provenance.json`` beside it for the others.
 
 from __future__ import annotations
 
+import bz2
+import glob
 import json
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, BinaryIO
@@ -152,7 +155,13 @@ class TableWriter:
     def discard(self) -> None:
         """Drop what was written; a file that stood under the name before stays."""
         if self._partial:
-            self._handle.close()
+            if self._parquet is not None:
+                # Else its destructor would write into the closed file.
+                with suppress(Exception):
+                    self._parquet.close()
+                self._parquet.is_open = False
+            with suppress(OSError):
+                self._handle.close()
             self._partial.unlink(missing_ok=True)
 
     def __enter__(self) -> TableWriter:
@@ -216,12 +225,18 @@ def read_table(path: str | Path, table: Table | None = None) -> pl.DataFrame:
         name = name.removesuffix(ending)
     form = _ENDINGS.get(Path(name).suffix)
     try:
+        # A name is a name: polars would take brackets in it for a pattern.
+        where: str | bytes = glob.escape(str(path))
+        if str(path).lower().endswith(".bz2"):
+            where = bz2.decompress(Path(path).read_bytes())
         if form == "parquet":
-            frame = pl.read_parquet(path)
+            frame = pl.read_parquet(where)
         elif form == "csv":
-            frame = pl.read_csv(path, infer_schema=False)
+            frame = pl.read_csv(where, infer_schema=False)
         elif form == "ndjson":
-            frame = pl.read_ndjson(path, infer_schema_length=None)
+            # Without rows there are no columns either.
+            empty = not where if isinstance(where, bytes) else not Path(path).stat().st_size
+            frame = pl.DataFrame() if empty else pl.read_ndjson(where, infer_schema_length=None)
         else:
             raise InputError(f"{path}: not a table (expected one of {', '.join(_ENDINGS)})")
     except (pl.exceptions.PolarsError, OSError) as error:
@@ -229,8 +244,12 @@ def read_table(path: str | Path, table: Table | None = None) -> pl.DataFrame:
         raise InputError(f"cannot read the table {path}: {first_line}") from error
     if table is None:
         return frame
+    if form == "ndjson" and not frame.columns:
+        return table.empty()
     try:
-        return table.conform(_lists_from_text(frame, table) if form == "csv" else frame)
+        if form == "csv":
+            frame = _lists_from_text(frame, table)
+        return table.conform(frame if form == "parquet" else _times_from_text(frame, table))
     except TableError as error:
         raise TableError(f"{path}: {error}") from error
 
@@ -254,11 +273,33 @@ def _lists_from_text(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
             continue
         if isinstance(dtype, pl.List):
             parts = pl.col(name).str.split(" ")
+            # An empty list is a quoted nothing: its one part is no value.
+            parts = parts.list.eval(pl.element().filter(pl.element() != ""))
             parts = parts.list.eval(pl.when(pl.element() != _NO_VALUE).then(pl.element()))
             expressions.append(parts)
         elif dtype == pl.Boolean:
             expressions.append(pl.col(name).str.to_lowercase() == "true")
     return frame.with_columns(expressions)
+
+
+def _times_from_text(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
+    """Read the columns that hold dates or numbers; text has lost which of the two they were."""
+    for column in table.columns:
+        if column.dtype is not None or frame.schema.get(column.name) != pl.String:
+            continue
+        text = frame[column.name]
+        for dtype in (pl.Date, pl.Int64, pl.Float64):
+            values = (
+                text.str.to_date("%Y-%m-%d", strict=False)
+                if dtype == pl.Date
+                else text.cast(dtype, strict=False)
+            )
+            if values.null_count() == text.null_count():
+                frame = frame.with_columns(values)
+                break
+        else:
+            raise TableError(f"{column.name} holds neither dates (YYYY-MM-DD) nor numbers")
+    return frame
 
 
 def _as_json(made: Mapping[str, Any]) -> str:

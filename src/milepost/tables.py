@@ -113,7 +113,10 @@ def as_frame(data: Any) -> pl.DataFrame:
     if isinstance(data, pl.LazyFrame):
         return data.collect()
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__dataframe__"):
-        return pl.DataFrame(data)
+        try:
+            return pl.DataFrame(data)
+        except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
+            raise TableError(f"this {type(data).__name__} is no table: {error}") from error
     raise TableError(f"expected a polars, pandas or Arrow table, got {type(data).__name__}")
 
 

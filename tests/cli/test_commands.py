@@ -239,7 +239,7 @@ def _many_games(path: Path, copies: int) -> Path:
 
 
 def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
-    source = _many_games(tmp_path / "many.pgn", 30)
+    source = _many_games(tmp_path / "many.pgn", 6)
     output = tmp_path / "turns.parquet"
     command = [sys.executable, "-m", "milepost", "turns", str(source), "-o", str(output), "-j", "2"]
     command.append("--keep-duplicates")
@@ -264,7 +264,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
 
 
 def test_kill_nine_loses_only_what_was_not_kept(tmp_path: Path) -> None:
-    source = _many_games(tmp_path / "many.pgn", 20)
+    source = _many_games(tmp_path / "many.pgn", 4)
     output = tmp_path / "games.parquet"
     command = [sys.executable, "-m", "milepost", "games", str(source), "-o", str(output), "-j", "1"]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)

@@ -82,6 +82,7 @@ class DuplicateFinder:
 
     def __init__(self) -> None:
         self._seen: defaultdict[int, SeenDigests] = defaultdict(SeenDigests)
+        self._kept_for: dict[int, int] = {}
 
     def find(self, games: pl.DataFrame, first_place: int) -> Iterator[Duplicate]:
         """Yield the games of this frame that came before, in this frame or an earlier one.
@@ -108,7 +109,9 @@ class DuplicateFinder:
                 found.setdefault(int(place), (int(first), rule))
         for place in sorted(found):
             first, rule = found[place]
-            yield Duplicate(place, first, rule)
+            # The record that it repeats may itself repeat an earlier one.
+            self._kept_for[place] = self._kept_for.get(first, first)
+            yield Duplicate(place, self._kept_for[place], rule)
 
     @staticmethod
     def _rules(columns: list[str]) -> Iterator[tuple[str, pl.Expr, list[str]]]:

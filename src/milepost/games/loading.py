@@ -53,11 +53,7 @@ def load_games(
     games = with_keys(games, players)
     games = GAMES.conform(games)
     summary.players = players["key"].n_unique()
-    dropped = find_duplicates(games)
-    if "group" in games.columns:
-        groups = games["group"].fill_null("")
-        same = groups.gather(dropped["row"]) == groups.gather(dropped["first_row"])
-        dropped = dropped.filter(same)
+    dropped = _duplicates_by_group(games)
     summary.findings["duplicate"] = len(dropped)
     what = "kept" if keep_duplicates else "left out"
     errors = [
@@ -75,3 +71,21 @@ def load_games(
         games = games.filter(~rows.is_in(dropped["row"].implode()))
     summary.kept = len(games)
     return games, summary, errors_table(errors)
+
+
+def _duplicates_by_group(games: pl.DataFrame) -> pl.DataFrame:
+    """The duplicates of each group by itself, by their rows in the whole table."""
+    if "group" not in games.columns:
+        return find_duplicates(games)
+    numbered = games.with_row_index("_row")
+    pieces = []
+    for part in numbered.partition_by("group", maintain_order=True):
+        rows = part["_row"].cast(pl.Int64)
+        found = find_duplicates(part.drop("_row"))
+        pieces.append(
+            found.with_columns(
+                rows.gather(found["row"]).alias("row"),
+                rows.gather(found["first_row"]).alias("first_row"),
+            )
+        )
+    return pl.concat(pieces or [find_duplicates(games)]).sort("row")

@@ -19,6 +19,8 @@ COUNTS = ("wins", "draws", "losses")
 """Instead of a score: how many games of a match player_1 won, drew and lost; one row for each."""
 _EXTRA_FIELDS = (*POINTS, *COUNTS)
 
+_COMPACT_DATE = r"^[12]\d{3}(?:0\d|1[0-2])(?:[0-2]\d|3[01])$"
+
 # What the letters or words of a score column may look like.
 _SCORES = {
     "1-0": 1.0, "1": 1.0, "1.0": 1.0, "w": 1.0, "win": 1.0, "won": 1.0, "+": 1.0,
@@ -131,6 +133,7 @@ def results_of_table(
     )
     judged = raw.with_columns(reason.alias("reason"))
     refused = judged.filter(pl.col("reason").is_not_null()).select("row", "reason")
+    refused = refused.unique(maintain_order=True)  # a match of many games is one row
     results = _numbers(judged.filter(pl.col("reason").is_null()))
     return RESULTS.conform(results).select(RESULTS.names), refused
 
@@ -143,20 +146,26 @@ def _one_row_a_game(raw: pl.DataFrame) -> pl.DataFrame:
         pl.lit(score).repeat_by(pl.when(bad).then(0).otherwise(count))
         for score, count in zip((1.0, 0.5, 0.0), counts, strict=True)
     )
+    # A row without games stays, as one without a score: an empty list would vanish.
+    scores = pl.when(scores.list.len() > 0).then(scores).otherwise(pl.lit([None]))
     return raw.with_columns(scores.alias("score")).explode("score")
 
 
 def _timed(raw: pl.DataFrame) -> pl.DataFrame:
     """Read the time: dates in any usual form become dates, numbers stay numbers."""
     dtype = raw.schema["time"]
+    if dtype in (pl.Date, pl.Datetime):
+        known = pl.when(pl.col("time").is_not_null()).then(pl.lit("day"))
+        return raw.with_columns(pl.col("time").cast(pl.Date), known.alias("time_known"))
     if dtype.is_temporal():
-        return raw.with_columns(pl.col("time").cast(pl.Date), pl.lit("day").alias("time_known"))
+        raise TableError(f"the time column holds no dates but {dtype}")
     if dtype.is_numeric():
-        return raw
+        whole_numbers = raw["time"].drop_nulls().cast(pl.String)
+        if not dtype.is_integer() or not _are_compact_dates(whole_numbers):
+            return raw
     text = raw["time"].cast(pl.String).str.strip_chars()
     given = text.drop_nulls()
-    # Eight digits are a date without separators, as in tennis tables; fewer are a number.
-    compact = given.str.contains(r"^\d{8}$").all() and len(given) > 0
+    compact = _are_compact_dates(given)
     numbers = given.cast(pl.Float64, strict=False)
     if not compact and len(given) and numbers.null_count() == 0:
         whole = (numbers == numbers.floor()).all()
@@ -168,6 +177,11 @@ def _timed(raw: pl.DataFrame) -> pl.DataFrame:
     dates = dates.with_columns(tidy_date())
     timed = dates.select(time_of_dates().alias("time"), time_known().alias("time_known"))
     return raw.with_columns(timed["time"], timed["time_known"])
+
+
+def _are_compact_dates(texts: pl.Series) -> bool:
+    """Whether all are dates without separators, as in tennis tables: other digits are a number."""
+    return len(texts) > 0 and bool(texts.str.contains(_COMPACT_DATE).all())
 
 
 def _score(raw: pl.DataFrame) -> pl.Expr:

@@ -27,7 +27,8 @@ _KNOWN_TOKENS = re.compile(
     r"|0000|@@@@|[PNBRQK]?@[a-h][1-8])[+#]*(?:\s*e\.?p\.?)?"
     r"|1-0|0-1|1/2-1/2|\*|\$\d+|\d+\.*"
 )
-_WORD = re.compile(r"\S*[^\W_]\S*")
+# Bounded: a line of a million dashes must not be searched from each of them to its end.
+_WORD = re.compile(r"(?:[^\w\s]|_){0,19}[^\W_]\S{0,19}")
 _RESULT_TOKEN = re.compile(r"(1-0|0-1|1/2-1/2|\*)\s*$")
 
 

@@ -46,11 +46,22 @@ def normalise_name(name: str | None) -> str | None:
     """
     if name is None:
         return None
-    plain = _without_diacritics(name.casefold()).translate(_LETTERS_WITHOUT_PARTS)
-    plain = _SEPARATORS.sub(" ", _QUIET.sub("", plain))
+    # Quiet characters go first, since "´" falls apart into a blank and a mark, and once more,
+    # since some others become one.
+    plain = _QUIET.sub("", _folded(_QUIET.sub("", name)))
+    plain = _SEPARATORS.sub(" ", _without_diacritics(plain).translate(_LETTERS_WITHOUT_PARTS))
     parts = [part.strip() for part in plain.split(",")]
     joined = ", ".join(part for part in parts if part)
     return None if joined in _NOBODY else joined
+
+
+def _folded(text: str) -> str:
+    """Even out case and compatibility forms: Unicode's caseless match (D146), taken apart."""
+    if text.isascii():
+        return text.lower()
+    for form in ("NFD", "NFKD", "NFKD"):
+        text = unicodedata.normalize(form, text).casefold()
+    return unicodedata.normalize("NFKD", text)
 
 
 def _without_diacritics(text: str) -> str:
@@ -59,7 +70,7 @@ def _without_diacritics(text: str) -> str:
         return text
     kept: list[str] = []
     base_is_latin = False
-    for character in unicodedata.normalize("NFKD", text):
+    for character in text:
         if unicodedata.combining(character):
             if base_is_latin:
                 continue

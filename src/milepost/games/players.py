@@ -119,15 +119,20 @@ def resolve_players(names: pl.DataFrame, *, aliases: Any = None) -> pl.DataFrame
 
 def _join_rows(rows: list[dict[str, Any]]) -> pl.DataFrame:
     """Join the spellings that share a name or an id with others."""
-    ids_of_norm: defaultdict[str, set[int]] = defaultdict(set)
+    # The ids beside a name; one that has none of its own takes those of its aliases, so that an
+    # alias never parts a spelling from others beside the same id.
+    ids_of: dict[bool, defaultdict[str, set[int]]] = {
+        aliased: defaultdict(set) for aliased in (False, True)
+    }
     for row in rows:
-        if row["fide_id"] is not None and not row["aliased"]:
-            ids_of_norm[row["norm"]].add(row["fide_id"])
+        if row["fide_id"] is not None:
+            ids_of[row["aliased"]][row["norm"]].add(row["fide_id"])
     groups: defaultdict[tuple[str, Any], list[dict[str, Any]]] = defaultdict(list)
     for row in rows:
-        ids = ids_of_norm[row["norm"]]
+        own_ids = ids_of[False][row["norm"]]
+        ids = own_ids or ids_of[True][row["norm"]]
         fide_id = row["fide_id"]
-        if row["aliased"] or fide_id is None:
+        if fide_id is None or (row["aliased"] and fide_id not in own_ids):
             fide_id = next(iter(ids)) if len(ids) == 1 else None
         groups[("name", row["norm"]) if fide_id is None else ("id", fide_id)].append(row)
 

@@ -62,6 +62,10 @@ class Criteria:
             raise InputError("--until-turns needs a rating band")
         if any(width <= self.within for width in self.widen):
             raise InputError(f"--widen: every width must be more than {self.within}")
+        for name in ("within", "cap", "minimum_plies", "book_moves", "until_turns"):
+            value = getattr(self, name)
+            if value is not None and value < 0:
+                raise InputError(f"{name.replace('_', ' ')} cannot be {value}")
         if self.years and self.years[0] > self.years[1]:
             raise InputError(f"the years {self.years[0]}-{self.years[1]} run backwards")
 
@@ -121,7 +125,11 @@ def select_games(games: Any, criteria: Criteria, *, events: Any = None) -> Selec
     Selection
         With games in the order in which they came.
     """
-    frame = GAMES.conform(games)
+    frame = GAMES.conform(games).with_columns(
+        # Tables of other programs may lack them.
+        pl.col("variant").fill_null("standard"),
+        pl.coalesce("plies", _words("moves")).alias("plies"),
+    )
     kinds = event_kinds(frame) if events is None else as_frame(events)
     frame = with_event_kinds(frame, kinds)
     for within in (criteria.within, *criteria.widen):
@@ -214,6 +222,13 @@ def _capped(games: pl.DataFrame, cap: int | None) -> pl.DataFrame:
     """Keep at most `cap` games: those with the smallest digests, which no taste has chosen."""
     if cap is None or len(games) <= cap:
         return games
-    digests = [hashlib.sha256(text.encode()).hexdigest() for text in games["moves"]]
-    order = pl.Series(digests).arg_sort()[:cap].sort()
-    return games[order]
+    digests = [hashlib.sha256((text or "").encode()).hexdigest() for text in games["moves"]]
+    # Games with the same moves are told apart by their ids, so that the input's order is nothing.
+    order = pl.DataFrame({"digest": digests, "id": games["game_id"]}).select(
+        pl.arg_sort_by("digest", "id", maintain_order=True)
+    )
+    return games[order.to_series()[:cap].sort()]
+
+
+def _words(column: str) -> pl.Expr:
+    return pl.col(column).str.count_matches(r"\S+").cast(pl.Int32)

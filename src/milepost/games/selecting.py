@@ -7,7 +7,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,7 @@ _EVENT_COLUMNS = (
 class WantedReader:
     """Reads the moves of some games of a chunk and passes over the others."""
 
-    wanted: dict[str, frozenset[int]]
+    wanted: dict[str, frozenset[int]] = field(repr=False)
     """Lines where the wanted games begin, by name of the source."""
 
     def __call__(self, chunk: Chunk) -> Frames:
@@ -68,7 +68,7 @@ def write_selection(
     -------
     summary, selections
     """
-    with _files_only(inputs) as names:
+    with _files_only(inputs) as (names, spooled):
         sources = find_sources(names)
         if are_tables(sources):
             games, summary, found = load_games(
@@ -82,6 +82,12 @@ def write_selection(
         else:
             games, events, stream, errors = _wanted_games(names, target, criteria, options)
             summary, shown_inputs = stream.summary, stream.inputs
+    if spooled is not None:
+        # The file that standard input was put into has another name in each run.
+        games, *errors = (_renamed(frame, spooled) for frame in (games, *errors))
+        shown_inputs = [
+            {**each, "name": STDIN} if each["name"] == spooled else each for each in shown_inputs
+        ]
     selections = [select_games(games, each, events=events) for each in criteria]
     made = provenance("select", {"sets": [_shown(each) for each in criteria]}, shown_inputs)
     chosen = pl.concat([selection.games for selection in selections])
@@ -123,17 +129,22 @@ def _wanted_games(
 
 
 @contextmanager
-def _files_only(inputs: Iterable[str | Path]) -> Iterator[list[str]]:
-    """Put standard input into a file, since the input is gone through twice."""
+def _files_only(inputs: Iterable[str | Path]) -> Iterator[tuple[list[str], str | None]]:
+    """Put standard input into a file, since the input is gone through twice; return its name."""
     names = [str(item) for item in inputs]
     if STDIN not in names:
-        yield names
+        yield names, None
         return
     with tempfile.TemporaryDirectory(prefix="milepost-") as folder:
         spooled = Path(folder) / "stdin.pgn"
         with spooled.open("wb") as handle:
             shutil.copyfileobj(sys.stdin.buffer, handle)
-        yield [str(spooled) if name == STDIN else name for name in names]
+        yield [str(spooled) if name == STDIN else name for name in names], str(spooled)
+
+
+def _renamed(frame: pl.DataFrame, spooled: str) -> pl.DataFrame:
+    columns = [name for name in ("source", "reason") if name in frame.columns]
+    return frame.with_columns(pl.col(columns).str.replace_all(spooled, STDIN, literal=True))
 
 
 def _shown(criteria: Criteria) -> dict[str, Any]:

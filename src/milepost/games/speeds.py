@@ -25,8 +25,10 @@ _WORDS = {
     "simul": r"\b(?:simul|simultan\w*|clock simul|exhibition)\b",
     "blindfold": r"\b(?:blindfold\w*|blind chess|amber blind|sans voir)\b",
     "online": r"lichess|chess\.com|chess24|playchess|chessbase server|tornelo|"
-    r"\b(?:online|internet|icc|fics|titled (?:tuesday|arena|cup)|prochess|pro chess league|int)\b",
+    r"\b(?:online|internet|icc|fics|titled (?:tuesday|arena|cup)|prochess|pro chess league)\b",
 }
+_INTERNET_SITE = r"\bint$"
+"""How databases name the site of an online event; in an event's name it is "international"."""
 _MOVES_COUNTED = 60
 
 # Base times in minutes of over-the-board controls. A broadcast often writes "90+30" for ninety
@@ -77,7 +79,9 @@ def has_condition(condition: str) -> pl.Expr:
     """Return whether a game was played under a condition (see `CONDITIONS`)."""
     said = _event_says(condition)
     if condition == "online":
-        said = said | _says("site", condition)
+        site = pl.col("site").str.to_lowercase().str.strip_chars()
+        on_the_net = site.str.contains(_INTERNET_SITE).fill_null(False)
+        said = said | _says("site", condition) | on_the_net
     if condition in SPEEDS:
         return (pl.col("speed") == condition).fill_null(False) | (pl.col("speed").is_null() & said)
     return said

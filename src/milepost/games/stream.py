@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -157,7 +158,9 @@ class GameStream:
 
     def _leave(self, *, failed: bool) -> None:
         # After a failure the shards wait for the next run, unless nobody could find them again.
-        if not failed or not self._folder.kept:
+        if failed and self._folder.kept:
+            self._folder.close()
+        else:
             self._folder.remove()
 
     def _gather(self) -> None:
@@ -208,7 +211,7 @@ class GameStream:
                 kept = kept.scatter(dropped, False)
             self.summary.kept += len(games) - len(dropped)
             place += len(games)
-            yield Piece(games, kept, lambda name, n=number: self._folder.get(n, name))  # type: ignore[misc]
+            yield Piece(games, kept, partial(self._folder.get, number))
 
     def frames(self) -> Iterator[pl.DataFrame]:
         """Yield the games that are kept."""

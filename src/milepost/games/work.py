@@ -14,6 +14,7 @@ import os
 import shutil
 import signal
 import tempfile
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -27,6 +28,11 @@ import polars as pl
 from milepost import __version__
 from milepost.errors import OutputError, WorkerError
 from milepost.games.sources import Readable, Source
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks; two runs at once are then the user's to avoid
+    fcntl = None  # type: ignore[assignment]
 
 Frames = dict[str, pl.DataFrame]
 
@@ -76,24 +82,41 @@ class WorkFolder:
         """
         self.resumed = 0
         self.kept = str(output) != "-"
-        wanted = json.dumps({"version": __version__, **identity}, sort_keys=True, default=str)
+        self._lock: weakref.finalize[[int], WorkFolder] | None = None
+        text = json.dumps({"version": __version__, **identity}, sort_keys=True, default=str)
+        wanted = hashlib.sha256(text.encode("utf-8")).hexdigest()
         if not self.kept:
             self.path = Path(tempfile.mkdtemp(prefix="milepost-"))
             return
         self.path = Path(f"{output}.work")
-        identity_file = self.path / "job.json"
+        identity_file = self.path / "job.sha256"
         try:
-            same = resumable and identity_file.read_text(encoding="utf-8") == wanted
-        except OSError:
-            same = False
-        try:
-            if not same:
-                shutil.rmtree(self.path, ignore_errors=True)
-                self.path.mkdir(parents=True)
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._lock = self._locked()
+            known = identity_file.read_text(encoding="utf-8") if identity_file.exists() else None
+            if not resumable or known != wanted:
+                for shard in self.path.glob("*.*"):
+                    shard.unlink()
                 identity_file.write_text(wanted, encoding="utf-8")
         except OSError as error:
-            raise OutputError(f"cannot write {self.path}: {error.strerror}") from error
+            raise OutputError(f"cannot write {self.path}: {error.strerror or error}") from error
         self.resumed = len(list(self.path.glob("*.done")))
+
+    def _locked(self) -> weakref.finalize[[int], WorkFolder] | None:
+        """Keep a second run of the same command out; the lock ends with this object or process."""
+        if fcntl is None:
+            return None
+        handle = os.open(self.path / "lock", os.O_CREAT | os.O_RDWR, 0o644)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            os.close(handle)
+            raise BlockingIOError(error.errno, "another run is writing there now") from error
+        return weakref.finalize(self, os.close, handle)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Workers get the folder without the lock, which is the parent's."""
+        return {**self.__dict__, "_lock": None}
 
     def is_done(self, number: int) -> bool:
         """Whether the shards of a task are there and whole."""
@@ -113,8 +136,14 @@ class WorkFolder:
         """Return one table of a task."""
         return pl.read_ipc(self.path / f"{number:07d}.{name}.arrow")
 
+    def close(self) -> None:
+        """Let another run have the folder; the shards stay."""
+        if self._lock is not None:
+            self._lock()
+
     def remove(self) -> None:
         """Throw the shards away: the output is there."""
+        self.close()
         shutil.rmtree(self.path, ignore_errors=True)
 
 
