@@ -6,7 +6,11 @@
     ├── InputError (also a ValueError)      an input is missing, or is not what it should be
     │   └── TableError                      a table lacks columns, or holds the wrong types
     ├── OutputError (also an OSError)       a result could not be written
-    └── WorkerError (also a RuntimeError)   a worker process died or could not be started
+    ├── WorkerError (also a RuntimeError)   a worker process died or could not be started
+    └── EngineError (also a RuntimeError)   an engine was not found, or does not do what it should
+        ├── EngineDiedError                 its process ended
+        ├── EngineTimeoutError              it did not answer in time
+        └── EngineAnswerError               it answered something that makes no sense
 
     MilepostWarning (a UserWarning)         a caveat that the caller should see
 
@@ -33,6 +37,22 @@ class OutputError(MilepostError, OSError):
 
 class WorkerError(MilepostError, RuntimeError):
     """A worker process died or could not be started."""
+
+
+class EngineError(MilepostError, RuntimeError):
+    """An engine was not found, or does not do what a UCI engine should."""
+
+
+class EngineDiedError(EngineError):
+    """The engine's process ended."""
+
+
+class EngineTimeoutError(EngineError):
+    """The engine did not answer in time."""
+
+
+class EngineAnswerError(EngineError):
+    """The engine answered something that makes no sense."""
 
 
 class MilepostWarning(UserWarning):

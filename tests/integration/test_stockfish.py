@@ -1,0 +1,80 @@
+"""With a real Stockfish: our reader against python-chess's, and against stored values."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import chess
+import chess.engine
+import polars as pl
+import pytest
+
+from milepost.analysis.engines import find_engine
+from milepost.analysis.searchlog import Value, parse_search
+from milepost.analysis.uci import UciEngine
+from milepost.errors import EngineError
+
+SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "analysis"
+QUICK = {"Threads": "1", "Hash": "16", "MultiPV": "256"}
+POSITIONS = (
+    chess.STARTING_FEN,
+    "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5Q2/PPPP1PPP/RNB1K1NR w KQkq - 2 3",  # mate in one
+    "8/8/4k3/8/8/4K3/4P3/8 b - - 0 1",
+    "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
+    "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1",  # stalemate: no move at all
+)
+
+
+@pytest.fixture(scope="module")
+def engine_path() -> Path:
+    """The engine, or a skip."""
+    try:
+        return find_engine(os.environ.get("MILEPOST_TEST_ENGINE"))
+    except EngineError as error:
+        pytest.skip(f"no engine: {error}")
+
+
+@pytest.mark.parametrize("fen", POSITIONS)
+def test_our_values_are_python_chess_values(engine_path: Path, fen: str) -> None:
+    with UciEngine(engine_path) as engine:
+        engine.configure(QUICK)
+        ours = parse_search(engine.search(fen, "depth 7", timeout=60))
+    theirs: dict[tuple[int, str], Value] = {}
+    board = chess.Board(fen)
+    with chess.engine.SimpleEngine.popen_uci(str(engine_path)) as reference:
+        reference.configure({"Threads": 1, "Hash": 16})
+        limit = chess.engine.Limit(depth=7)
+        with reference.analysis(board, limit, multipv=256, game=object()) as analysis:
+            for info in analysis:
+                if "score" in info and "pv" in info and not info.get("lowerbound"):
+                    score = info["score"].relative
+                    value = Value(score.score(), score.mate())
+                    theirs[info["depth"], info["pv"][0].uci()] = value
+    assert len(ours.values) == 7 * board.legal_moves.count()
+    assert ours.values == theirs
+
+
+def test_stored_values_come_out_again_to_the_letter(engine_path: Path) -> None:
+    file = SHARED / "random_turns_2011-2014.parquet"
+    if not file.exists():
+        pytest.skip(f"no {file.name}: the shared data is absent")
+    turns = pl.read_parquet(file).sample(3, seed=2011)
+    with UciEngine(engine_path) as engine:
+        if engine.name != "Stockfish 15.1":
+            pytest.skip(f"the stored values are Stockfish 15.1's, this is {engine.name}")
+        engine.configure(QUICK)
+        for turn in turns.iter_rows(named=True):
+            log = parse_search(engine.search(turn["fen"], "depth 10", timeout=120))
+            assert log.moves_at(10) == turn["moves"]
+            for depth, stored in enumerate(turn["cp"], start=1):
+                ours = [log.values.get((depth, move)) for move in turn["moves"]]
+                assert [None if each is None else _as_stored(each) for each in ours] == stored
+
+
+def _as_stored(value: Value) -> int:
+    """The file's way to write a mate in n: 30000 - n, with the sign of who mates."""
+    if value.mate is None:
+        assert value.cp is not None
+        return value.cp
+    return 30000 - value.mate if value.mate > 0 else -30000 - value.mate
