@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import chess
@@ -11,6 +12,7 @@ import polars as pl
 import pytest
 
 from milepost.analysis.engines import find_engine
+from milepost.analysis.plans import evaluate, make_plan
 from milepost.analysis.searchlog import Value, parse_search
 from milepost.analysis.uci import UciEngine
 from milepost.errors import EngineError
@@ -78,3 +80,45 @@ def _as_stored(value: Value) -> int:
         assert value.cp is not None
         return value.cp
     return 30000 - value.mate if value.mate > 0 else -30000 - value.mate
+
+
+@pytest.mark.parametrize("name", ["quick", "standard", "multipv", "single"])
+def test_every_plan_gives_the_same_values_twice_and_in_any_order(
+    engine_path: Path, name: str
+) -> None:
+    plan = replace(make_plan(name), depth=9)
+    played = {POSITIONS[0]: "a2a4", POSITIONS[2]: "e6d7", POSITIONS[3]: "a2a3"}
+    runs = []
+    for order in (list(played), list(reversed(played))):
+        with UciEngine(engine_path) as engine:
+            engine.configure(plan.options)
+            runs.append({fen: evaluate(engine, plan, fen, played[fen]) for fen in order})
+    assert runs[0] == runs[1]
+    for fen, found in runs[0].items():
+        if name != "multipv":
+            assert found.deepest[played[fen]] == 9
+        assert len(set(found.moves)) == len(found.moves)
+        assert set(found.moves) == {move for _, move in found.values}
+
+
+def test_single_values_the_played_move_by_the_position_behind_it(engine_path: Path) -> None:
+    fen = POSITIONS[1]
+    plan = replace(make_plan("single"), depth=6)
+    with UciEngine(engine_path) as engine:
+        engine.configure(plan.options)
+        mate = evaluate(engine, plan, fen, "f3f7")
+        slip = evaluate(engine, plan, fen, "f3f6")
+        board = chess.Board(fen)
+        board.push_uci("f3f6")
+        behind = parse_search(engine.search(board.fen(), "depth 6", timeout=60))
+    assert mate.moves == ("f3f7",)
+    assert mate.values[6, "f3f7"] == Value(None, 1)
+    reply = behind.values[6, behind.moves_at(6)[0]]
+    assert reply.cp is not None
+    assert slip.values[6, "f3f6"] == Value(-reply.cp, None)
+    assert slip.moves == ("f3f7", "f3f6")
+
+
+def test_no_legal_move_gives_an_empty_evaluation(engine_path: Path) -> None:
+    with UciEngine(engine_path) as engine:
+        assert evaluate(engine, make_plan("quick"), POSITIONS[4]).moves == ()

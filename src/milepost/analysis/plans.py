@@ -1,0 +1,248 @@
+"""Search plans: which moves of a position are searched, and how deep.
+
+=========== ===================================================================================
+quick       all moves to depth 10
+reference   all moves to depth 13, as the 2011 paper's fifty variations
+standard    all moves to depth 8, then the promising ones and the played one to depth 13
+multipv     the best W moves to depth D (2009 paper: ten moves, depth 10)
+single      the best move, and the played one by the position behind it (the 2011 paper's mode for
+            150,000 games)
+=========== ===================================================================================
+
+Every search begins from a clean state (one thread, ``ucinewgame``, no history), so that a value
+depends on the position and the set-up only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import chess
+
+from milepost.analysis.searchlog import SearchLog, Value, parse_search
+from milepost.analysis.uci import UciEngine
+from milepost.errors import EngineAnswerError, InputError
+
+ALL_MOVES = 256
+"""More than any position has; the engine searches as many as there are."""
+PLANS = ("quick", "standard", "reference", "single", "multipv")
+DEFAULT_DEPTHS = {"quick": 10, "standard": 13, "reference": 13, "single": 13, "multipv": 10}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A search plan with its numbers."""
+
+    name: str = "quick"
+    """One of `PLANS`."""
+    depth: int = 10
+    """The greatest depth."""
+    width: int = ALL_MOVES
+    """How many moves are searched at once."""
+    hash_mb: int = 16
+    """The size of the hash table: it changes values."""
+    first_depth: int = 8
+    """standard: the depth to which all moves are searched."""
+    margin_cp: int = 150
+    """standard: moves so much worse than the best are not searched further."""
+    timeout: float = 600.0
+    """Seconds after which a search counts as hanging; no part of the set-up."""
+
+    def __post_init__(self) -> None:
+        if self.name not in PLANS:
+            raise InputError(f"unknown plan {self.name!r}; known are {', '.join(PLANS)}")
+        if self.depth < 1 or self.width < 1 or self.hash_mb < 1:
+            raise InputError("a plan's depth, width and hash must be at least 1")
+        if self.name == "standard" and self.first_depth >= self.depth:
+            raise InputError(f"standard: --depth must be more than {self.first_depth}")
+
+    @property
+    def text(self) -> str:
+        """The plan as it stands in the set-up's digest."""
+        if self.name == "standard":
+            return f"standard {self.first_depth}+{self.depth} margin {self.margin_cp}"
+        return f"{self.name} depth {self.depth} width {self.width}"
+
+    @property
+    def options(self) -> dict[str, str]:
+        """The UCI options that the plan sets."""
+        return {"Threads": "1", "Hash": str(self.hash_mb), "MultiPV": str(self.width)}
+
+    @property
+    def needs_played(self) -> bool:
+        """Whether the values depend on the move that was played."""
+        return self.name in ("standard", "single")
+
+
+def make_plan(name: str, *, depth: int | None = None, width: int | None = None) -> Plan:
+    """Return a plan by its name, with another depth or width if given.
+
+    Raises
+    ------
+    InputError
+        If the plan is not known or does not take the number.
+    """
+    if name not in PLANS:
+        raise InputError(f"unknown plan {name!r}; known are {', '.join(PLANS)}")
+    if width is not None and name != "multipv":
+        raise InputError(f"--width is for the plan multipv; {name} has its own")
+    widths = {"multipv": width or 10, "single": 1}
+    return Plan(name, depth or DEFAULT_DEPTHS[name], widths.get(name, ALL_MOVES))
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The values of a position's moves, for the side to move."""
+
+    moves: tuple[str, ...]
+    """Best first; of equal ones in the engine's order; less deeply searched ones behind."""
+    values: dict[tuple[int, str], Value]
+    """By depth and move; a depth that a move was not searched to is missing."""
+    deepest: dict[str, int]
+    """The greatest depth of each move."""
+    nodes: int
+    """Nodes searched."""
+
+
+def evaluate(engine: UciEngine, plan: Plan, fen: str, played: str | None = None) -> Evaluation:
+    """Carry out a plan on one position.
+
+    Parameters
+    ----------
+    engine
+        Configured with `Plan.options`.
+    plan
+        What to search.
+    fen
+        The position.
+    played
+        The move that was played, for the plans that look at it.
+
+    Raises
+    ------
+    EngineError
+        If the engine fails; `EngineAnswerError` if moves are missing from its answer.
+    """
+    board = chess.Board(fen)
+    legal = {move.uci() for move in board.legal_moves}
+    if not legal:
+        return Evaluation((), {}, {}, 0)
+
+    def search(limit_depth: int, width: int, only: tuple[str, ...] = ()) -> SearchLog:
+        if width != plan.width or plan.name == "standard":
+            engine.configure({"MultiPV": str(width)})
+        output = engine.search(fen, f"depth {limit_depth}", moves=only, timeout=plan.timeout)
+        log = parse_search(output)
+        asked = set(only) or legal
+        seen = {move for _, move in log.values}
+        missing = min(width, len(asked)) - len(log.moves_at(limit_depth))
+        if seen - legal or missing > 0:
+            raise EngineAnswerError(
+                f"{engine.name} gave {len(log.moves_at(limit_depth))} moves at depth "
+                f"{limit_depth} in {fen}"
+            )
+        return log
+
+    if plan.name == "standard":
+        return _evaluate_standard(search, plan, played if played in legal else None)
+    log = search(plan.depth, plan.width)
+    evaluation = _whole(log)
+    if plan.name == "single" and played in legal and played != evaluation.moves[0]:
+        assert played is not None
+        return _with_played(engine, plan, board, played, evaluation)
+    return evaluation
+
+
+def _whole(log: SearchLog) -> Evaluation:
+    deepest: dict[str, int] = {}
+    for depth, move in log.values:
+        deepest[move] = max(depth, deepest.get(move, 0))
+    final = log.moves_at(log.depth)
+    # A move that fell out of the best few keeps its shallower value, behind the others.
+    dropped = sorted(
+        (move for move in deepest if deepest[move] < log.depth),
+        key=lambda move: (-deepest[move], log.ranks[deepest[move], move]),
+    )
+    return Evaluation((*final, *dropped), log.values, deepest, log.nodes)
+
+
+def _evaluate_standard(
+    search: Callable[..., SearchLog], plan: Plan, played: str | None
+) -> Evaluation:
+    first = search(plan.first_depth, ALL_MOVES)
+    order = first.moves_at(plan.first_depth)
+    shallow = {move: first.values[plan.first_depth, move] for move in order}
+    best = shallow[order[0]]
+    wanted = [move for move in order if _within(shallow[move], best, plan.margin_cp)]
+    if played is not None and played not in wanted:
+        wanted.append(played)
+    values = dict(first.values)
+    deep: dict[str, tuple[Value, int]] = {}
+    nodes = first.nodes
+    while wanted:
+        log = search(plan.depth, len(wanted), tuple(wanted))
+        nodes += log.nodes
+        values.update(
+            {key: value for key, value in log.values.items() if key[0] > plan.first_depth}
+        )
+        behind = len(deep)
+        for move in wanted:
+            rank = behind + log.ranks[plan.depth, move]
+            deep[move] = (log.values[plan.depth, move], rank)
+        top = max(value.order for value, _ in deep.values())
+        # What seemed worse may now stand above the best of those that were searched further.
+        wanted = [m for m in order if m not in deep and shallow[m].order > top]
+    ranked = sorted(deep, key=lambda move: (_descending(deep[move][0]), deep[move][1]))
+    rest = [move for move in order if move not in deep]
+    deepest = {move: plan.depth if move in deep else plan.first_depth for move in order}
+    return Evaluation((*ranked, *rest), values, deepest, nodes)
+
+
+def _with_played(
+    engine: UciEngine, plan: Plan, board: chess.Board, played: str, evaluation: Evaluation
+) -> Evaluation:
+    """Add the played move, worth what the position behind it is worth to the opponent, negated."""
+    board.push_uci(played)
+    values = dict(evaluation.values)
+    nodes = evaluation.nodes
+    if board.is_checkmate():
+        values[plan.depth, played] = Value(None, 1)
+    elif not any(board.legal_moves):
+        values[plan.depth, played] = Value(0, None)
+    else:
+        output = engine.search(board.fen(), f"depth {plan.depth}", timeout=plan.timeout)
+        log = parse_search(output)
+        nodes += log.nodes
+        for depth in range(1, plan.depth + 1):
+            for reply in log.moves_at(depth)[:1]:
+                values[depth, played] = _for_the_other_side(log.values[depth, reply])
+        if (plan.depth, played) not in values:
+            raise EngineAnswerError(f"{engine.name} gave no value behind {played}")
+    deepest = {**evaluation.deepest, played: plan.depth}
+    moves = sorted(
+        deepest,
+        key=lambda move: (-deepest[move], _descending(values[deepest[move], move]), move == played),
+    )
+    return Evaluation(tuple(moves), values, deepest, nodes)
+
+
+def _for_the_other_side(value: Value) -> Value:
+    if value.mate is None:
+        assert value.cp is not None
+        return Value(-value.cp, None)
+    # To be mated in n moves there is to mate in n + 1 here: the move itself counts.
+    return Value(None, 1 - value.mate if value.mate <= 0 else -value.mate)
+
+
+def _within(value: Value, best: Value, margin_cp: int) -> bool:
+    if value.mate is None and best.mate is None:
+        assert value.cp is not None
+        assert best.cp is not None
+        return best.cp - value.cp <= margin_cp
+    return (value.mate is not None) == (best.mate is not None) and value.order[0] == best.order[0]
+
+
+def _descending(value: Value) -> tuple[int, int]:
+    kind, worth = value.order
+    return -kind, -worth
