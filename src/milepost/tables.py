@@ -265,4 +265,50 @@ ERRORS = Table(
     ),
 )
 
-TABLES = (GAMES, RESULTS, TURNS, PLAYERS, LIKELY_DUPLICATES, ERRORS)
+EVALUATIONS = Table(
+    "evaluations",
+    "one position, analysed under one set-up of an engine",
+    (
+        Column("position", _TEXT, "the position as FEN, its move number set to 1", True),
+        Column("played", _TEXT, "the played move, for plans that look at it; else null", True),
+        Column("setup", _TEXT, "digest of the engine, its options and the plan", True),
+        Column("moves", pl.List(_TEXT), "the moves, best first, the engine's order in ties", True),
+        Column(
+            "cp",
+            pl.List(pl.List(pl.Int32)),
+            "centipawns for the mover: for each depth from 1, a value for each move, null if none",
+            True,
+        ),
+        Column(
+            "mate",
+            pl.List(pl.List(pl.Int16)),
+            "mate in n for the mover, negative if mated: as cp; one of the two is null",
+            True,
+        ),
+        Column("nodes", pl.Int64, "nodes searched", True),
+    ),
+)
+
+SPREADS = Table(
+    "spreads",
+    "one decision, free of what it was about",
+    (
+        Column("game_id", _TEXT, "what the decision belongs to: fits resample by it", True),
+        Column("ply", _COUNT, "its place there"),
+        Column("group", _TEXT, "the composite decider that it is pooled into"),
+        Column("mover", _TEXT, "who decided"),
+        Column("mover_elo", _ELO, "the decider's rating"),
+        Column("values", pl.List(pl.Float64), "worth of each option in pawns, best first", True),
+        Column("chosen", _COUNT, "index of the chosen option; null = outside the options", True),
+        Column(
+            "depth_values",
+            pl.List(pl.List(pl.Float64)),
+            "for each depth from 1, the worth of each option then; null = not known",
+        ),
+        Column("shallow", pl.List(pl.Boolean), "whether an option was searched less deeply"),
+        Column("weight", pl.Float64, "how much the decision counts; null = 1"),
+        Column("premature_draw", pl.Boolean, "an option is 0 for a repetition not yet claimable"),
+    ),
+)
+
+TABLES = (GAMES, RESULTS, TURNS, EVALUATIONS, SPREADS, PLAYERS, LIKELY_DUPLICATES, ERRORS)

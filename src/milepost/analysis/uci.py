@@ -166,8 +166,12 @@ class UciEngine:
         how = "closed its output" if code is None else f"ended with code {code}"
         return EngineDiedError(f"{self.name or self.program} {how}")
 
+    def terminate(self) -> None:
+        """End the process from another thread; whoever waits for its answer gets an error."""
+        self._process.kill()
+
     def kill(self) -> None:
-        """End the process at once."""
+        """End the process at once and let go of it."""
         self._selector.close()
         self._process.kill()
         self._process.wait()
