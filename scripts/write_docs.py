@@ -57,8 +57,11 @@ def cli_page() -> str:
         "```",
     ]
     for name, sub in sorted(getattr(command, "commands", {}).items()):
-        help_text = sub.get_help(typer.Context(sub, info_name=name, parent=context))
-        lines += ["", f"## milepost {name}", "", "```", help_text.rstrip(), "```"]
+        inner = typer.Context(sub, info_name=name, parent=context)
+        lines += ["", f"## milepost {name}", "", "```", sub.get_help(inner).rstrip(), "```"]
+        for part, leaf in sorted(getattr(sub, "commands", {}).items()):
+            help_text = leaf.get_help(typer.Context(leaf, info_name=part, parent=inner))
+            lines += ["", f"### milepost {name} {part}", "", "```", help_text.rstrip(), "```"]
     return "\n".join(line.rstrip() for line in "\n".join(lines).split("\n")) + "\n"
 
 

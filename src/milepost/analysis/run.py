@@ -132,6 +132,8 @@ def analyse(
     *,
     options: dict[str, str] | None = None,
     workers: int = 1,
+    cluster: str | None = None,
+    engine: str | None = None,
     report: Report | None = None,
     state: RunState | None = None,
 ) -> RunState:
@@ -150,7 +152,11 @@ def analyse(
     options
         UCI options beside those of the plan.
     workers
-        Engines at a time.
+        Engines at a time, on this machine.
+    cluster
+        Run on a Ray cluster instead: its address, or ``auto``.
+    engine
+        The engine as the user named it, looked for anew on every machine of a cluster.
     report
         Called after every position.
     state
@@ -171,7 +177,12 @@ def analyse(
     missing = [job for job in wanted if job not in known]
     state.total = len(wanted)
     state.hits = len(wanted) - len(missing)
-    outcomes = _run_threads(missing, program, plan, dict(setup.options), workers, state)
+    if cluster is None:
+        outcomes = _run_threads(missing, program, plan, dict(setup.options), workers, state)
+    else:
+        from milepost.analysis.cluster import run_cluster
+
+        outcomes = run_cluster(missing, engine, plan, dict(setup.options), state, address=cluster)
     save_outcomes(outcomes, store, setup.digest, state, report)
     return state
 

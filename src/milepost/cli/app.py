@@ -14,7 +14,8 @@ import typer
 from typer.core import TyperGroup
 
 from milepost import __version__
-from milepost.cli import demo, games_in, sets
+from milepost.cli import analysis, demo, games_in, sets
+from milepost.cli.store import store_app
 from milepost.errors import MilepostError
 
 
@@ -70,6 +71,8 @@ app.command("results")(games_in.results)
 app.command("turns")(games_in.turns)
 app.command("players")(sets.players)
 app.command("select")(sets.select)
+app.command("analyse")(analysis.analyse)
+app.add_typer(store_app, name="store")
 app.command("demo")(demo.demo)
 
 

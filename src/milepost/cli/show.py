@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ import typer
 if TYPE_CHECKING:
     import polars as pl
 
+    from milepost.analysis.run import RunState
     from milepost.games.stream import Summary
     from milepost.games.work import Progress, Report
 
@@ -52,6 +53,45 @@ def progress_bar(what: str, *, quiet: bool) -> Iterator[Report | None]:
                 log(state)
 
         log = _LineLog(what)
+        yield report
+
+
+@contextmanager
+def analysis_bar(*, quiet: bool) -> Iterator[Callable[[RunState], None] | None]:
+    """Show positions done, found in the store, the rate and the time left, on standard error."""
+    if quiet:
+        yield None
+        return
+    import time
+
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    console = Console(stderr=True)
+    begun = last = time.monotonic()
+
+    def line(state: RunState) -> str:
+        spent = max(time.monotonic() - begun, 1e-9)
+        rate = state.done / spent
+        left = state.total - state.hits - state.done - len(state.failed)
+        until = f"about {left / rate:,.0f} s left" if rate else "no estimate yet"
+        return (
+            f"analysing: {state.done:,} done, {state.hits:,} in the store, {left:,} to do, "
+            f"{rate:.2f} a second, {until}"
+        )
+
+    with Live(Text(""), console=console, transient=True, auto_refresh=False) as live:
+
+        def report(state: RunState) -> None:
+            nonlocal last
+            now = time.monotonic()
+            if console.is_terminal:
+                live.update(Text(line(state)), refresh=True)
+            elif now - last >= 10:
+                last = now
+                typer.echo(line(state), err=True)
+
         yield report
 
 

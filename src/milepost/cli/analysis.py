@@ -1,0 +1,172 @@
+"""The commands around the engine: analyse, spreads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from milepost.cli import options, show
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from milepost.analysis.engines import EngineSetup
+    from milepost.analysis.plans import Plan
+    from milepost.analysis.run import RunState
+
+Store = Annotated[
+    str, typer.Option("--store", metavar="DIR", help="The evaluation store; made if there is none.")
+]
+BookMoves = Annotated[
+    int, typer.Option("--book-moves", min=0, help="Moves a side that are book and left out.")
+]
+
+
+def analyse(
+    inputs: options.Inputs,
+    store: Store,
+    plan: Annotated[
+        str,
+        typer.Option("--plan", help="quick, standard, reference, single or multipv."),
+    ] = "quick",
+    depth: Annotated[
+        int | None, typer.Option("--depth", min=1, help="Another depth than the plan's own.")
+    ] = None,
+    width: Annotated[
+        int | None, typer.Option("--width", min=1, help="Moves to search, for the plan multipv.")
+    ] = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            "--engine",
+            help="A UCI engine [default: STOCKFISH_EXECUTABLE, stockfish on the PATH, /usr/games].",
+        ),
+    ] = None,
+    engine_option: Annotated[
+        list[str] | None,
+        typer.Option("--engine-option", metavar="NAME=VALUE", help="A UCI option; repeatable."),
+    ] = None,
+    jury: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--jury",
+            metavar="KEY=VALUE;...",
+            help="A further member of a jury that differs in plan, depth, width or engine, such as "
+            "depth=12; repeatable. All are stored apart, and their average beside them.",
+        ),
+    ] = None,
+    every_turn: Annotated[
+        bool,
+        typer.Option("--every-turn", help="Also book, repetition and only-move turns."),
+    ] = False,
+    book_moves: BookMoves = 8,
+    workers: options.Workers = options.ALL_CORES,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--cluster",
+            metavar="auto|ADDRESS",
+            help="Run on a Ray cluster: auto starts or joins one (needs milepost[cluster]).",
+        ),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 1 if a position failed.")
+    ] = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Let an engine score every legal move of every turn at every depth; store it for ever."""
+    from milepost.analysis.engines import find_engine, parse_engine_options
+    from milepost.analysis.inputs import load_turns
+    from milepost.analysis.jury import add_jury
+    from milepost.analysis.plans import make_plan
+    from milepost.analysis.run import analyse as run_analysis
+    from milepost.analysis.run import wanted_jobs
+    from milepost.analysis.store import EvaluationStore
+
+    members = [(find_engine(engine), make_plan(plan, depth=depth, width=width))]
+    members += [_jury_member(text, engine, plan, depth, width) for text in jury or []]
+    uci_options = parse_engine_options(engine_option or [])
+    with show.progress_bar("reading", quiet=quiet) as report:
+        turns, errors = load_turns(inputs, book_moves=book_moves, workers=workers, report=report)
+    if len(errors) and not quiet:
+        typer.echo(
+            f"{len(errors):,} things were wrong with the games: see milepost turns", err=True
+        )
+    opened = EvaluationStore(store, create=True)
+    setups: list[EngineSetup] = []
+    failed = 0
+    for program, each in members:
+        jobs, left_out = wanted_jobs(turns, each, every_turn=every_turn)
+        with show.analysis_bar(quiet=quiet) as tell:
+            state = run_analysis(
+                jobs,
+                opened,
+                program,
+                each,
+                options=uci_options,
+                workers=workers,
+                cluster=cluster,
+                engine=engine,
+                report=tell,
+            )
+        state.left_out = left_out
+        assert state.setup is not None
+        setups.append(state.setup)
+        failed += len(state.failed)
+        if not quiet:
+            _tell(state, each, len(turns), store)
+        if state.interrupted:
+            raise KeyboardInterrupt
+    if len(setups) > 1:
+        setup, new = add_jury(opened, setups)
+        if not quiet:
+            typer.echo(f"jury {setup.digest}: {new:,} positions averaged", err=True)
+    if failed and strict:
+        raise typer.Exit(1)
+
+
+def _jury_member(
+    text: str, engine: str | None, plan: str, depth: int | None, width: int | None
+) -> tuple[Path, Plan]:
+    from milepost.analysis.engines import find_engine
+    from milepost.analysis.plans import make_plan
+    from milepost.errors import InputError
+
+    given: dict[str, str] = {}
+    for part in text.split(";"):
+        key, equals, value = part.strip().partition("=")
+        if key not in ("engine", "plan", "depth", "width") or not equals:
+            raise InputError(f"--jury: expected engine=, plan=, depth= or width=, got {part!r}")
+        given[key] = value
+    try:
+        numbers = {name: int(given[name]) for name in ("depth", "width") if name in given}
+    except ValueError:
+        raise InputError(f"--jury: depth and width are numbers: {text!r}") from None
+    other_plan = "plan" in given and given["plan"] != plan
+    return find_engine(given.get("engine", engine)), make_plan(
+        given.get("plan", plan),
+        depth=numbers.get("depth", None if other_plan else depth),
+        width=numbers.get("width", None if other_plan else width),
+    )
+
+
+def _tell(state: RunState, plan: Plan, turns: int, store: str) -> None:
+    assert state.setup is not None
+    left_out = ", ".join(f"{count:,} {name}" for name, count in state.left_out.items())
+    typer.echo(
+        f"{turns:,} turns{f' ({left_out} left out)' if left_out else ''}: "
+        f"{state.total:,} different positions\n"
+        f"  {state.hits:,} in the store already, {state.done:,} analysed, "
+        f"{len(state.failed):,} failed\n"
+        f"  {state.setup.name}, {plan.text}: set-up {state.setup.digest} -> {store}\n"
+        f"  engine time {state.engine_seconds:.1f} s, {state.restarts} engines restarted",
+        err=True,
+    )
+    for position, played, reason in state.failed[:5]:
+        move = f", played {played}" if played else ""
+        typer.echo(f"  failed: {position}{move}: {reason}", err=True)
+    if len(state.failed) > 5:
+        typer.echo(f"  ... and {len(state.failed) - 5:,} more", err=True)
+    if state.failed:
+        typer.echo("  the same command tries them again", err=True)
