@@ -9,7 +9,7 @@ import polars as pl
 
 from milepost.errors import InputError
 from milepost.files import read_table
-from milepost.games.convert import read_turns
+from milepost.games.convert import read_games, read_turns
 from milepost.games.loading import are_tables
 from milepost.games.sources import find_sources
 from milepost.games.turns import BOOK_MOVES, turns_of_games
@@ -57,3 +57,12 @@ def load_turns(
         else:
             raise InputError(f"{source.name} is neither a turns nor a games table")
     return pl.concat([frame.select(TURNS.names) for frame in frames]), ERRORS.empty()
+
+
+def load_games_of(inputs: Iterable[str | Path], *, workers: int = 1) -> pl.DataFrame:
+    """Return the games of PGN files or games tables."""
+    names = [str(each) for each in inputs]
+    sources = find_sources(names)
+    if not are_tables(sources):
+        return read_games(names, workers=workers)[0]
+    return pl.concat([read_table(s.name, GAMES) for s in sources], how="diagonal_relaxed")

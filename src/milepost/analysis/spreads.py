@@ -15,7 +15,7 @@ import polars as pl
 
 from milepost.analysis.optionvalues import MATE_PAWNS, option_values
 from milepost.analysis.premature import premature_draws
-from milepost.analysis.store import KEY, EvaluationStore
+from milepost.analysis.store import KEY, EvaluationStore, choose_setup
 from milepost.errors import InputError
 from milepost.tables import EVALUATIONS, SPREADS, TURNS, as_frame
 
@@ -114,7 +114,7 @@ def make_spreads(
 
     worth = option_values(found[frame["evaluation"]], mate_pawns=mate_pawns)
     frame = frame.hstack(worth).with_columns(_weight(limit_pawns).alias("weight"))
-    beyond = pl.col("weight") < 1.0
+    beyond = pl.col("values").list.first().abs() > limit_pawns
     if downweight:
         counts["over the limit"] = 0
     else:
@@ -132,7 +132,7 @@ def make_spreads(
 
 
 def _weight(limit_pawns: float) -> pl.Expr:
-    """1 up to the limit, then falling; a turn beyond the limit is one with less than 1."""
+    """1 up to the limit, then falling."""
     if math.isinf(limit_pawns):
         return pl.lit(1.0)
     beyond = (pl.col("values").list.first().abs() - limit_pawns).clip(lower_bound=0.0) / FALL_PAWNS
@@ -192,7 +192,7 @@ def _read_evaluations(
         stored = table["setup"].unique().to_list()
         about = {}
         rows = table.lazy()
-    digest = _choose_setup(stored, about, setup)
+    digest = choose_setup(stored, about, setup)
     wanted = turns.lazy().select(pl.col("key").alias("position")).unique()
     found = (
         rows.filter(pl.col("setup") == digest)
@@ -203,27 +203,3 @@ def _read_evaluations(
         .collect()
     )
     return digest, found
-
-
-def _choose_setup(
-    stored: list[str], about: dict[str, dict[str, Any]], setup: str | None
-) -> str:
-    known = sorted(stored)
-    fitting = known if setup is None else [each for each in known if each.startswith(setup)]
-    if len(fitting) == 1:
-        return fitting[0]
-    if not known:
-        raise InputError("there are no evaluations: analyse the games first")
-    lines = "".join(f"\n  {each}  {_readable(about.get(each))}".rstrip() for each in known)
-    if setup is None:
-        raise InputError(f"there are {len(known)} set-ups: say which one to use{lines}")
-    how = "no set-up begins" if not fitting else f"{len(fitting)} set-ups begin"
-    raise InputError(f"{how} with {setup!r}; there are{lines}")
-
-
-def _readable(about: dict[str, Any] | None) -> str:
-    if about is None:
-        return ""
-    options = " ".join(f"{name}={value}" for name, value in about.get("options", {}).items())
-    parts = [about.get("name", ""), about.get("net", ""), options, about.get("plan", "")]
-    return ", ".join(part for part in parts if part)

@@ -101,15 +101,8 @@ class EvaluationStore:
         self.shards = self.folder / "shards"
         self.setups = self.folder / "setups"
         about = self.folder / "store.json"
-        if create and not about.exists():
-            if self.folder.exists() and any(self.folder.iterdir()):
-                raise InputError(f"{folder} holds other things: give an empty or a new folder")
-            try:
-                self.shards.mkdir(parents=True, exist_ok=True)
-                self.setups.mkdir(exist_ok=True)
-            except OSError as error:
-                raise OutputError(f"cannot write {folder}: {error.strerror}") from error
-            write_text(about, json.dumps({"kind": KIND, "schema": SCHEMA}) + "\n")
+        if create:
+            self._create(about)
         try:
             known = json.loads(about.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
@@ -118,6 +111,25 @@ class EvaluationStore:
             raise InputError(f"{folder} is no evaluation store")
         if known.get("schema") != SCHEMA:
             raise InputError(f"{folder} has schema {known.get('schema')}, this version {SCHEMA}")
+
+    def _create(self, about: Path) -> None:
+        try:
+            # A run that was killed here may have left a hidden file; anything else is not ours.
+            if not about.exists() and self.folder.exists():
+                for path in self.folder.iterdir():
+                    if not path.name.endswith(".partial"):
+                        raise InputError(
+                            f"{self.folder} holds other things: give an empty or a new folder"
+                        )
+            self.folder.mkdir(parents=True, exist_ok=True)
+            if not about.exists():
+                write_text(about, json.dumps({"kind": KIND, "schema": SCHEMA}) + "\n")
+            self.shards.mkdir(exist_ok=True)
+            self.setups.mkdir(exist_ok=True)
+        except OutputError:
+            raise
+        except OSError as error:
+            raise OutputError(f"cannot write {self.folder}: {error.strerror}") from error
 
     def add_setup(self, setup: EngineSetup) -> None:
         """Write down a set-up, so that its digest can be read later."""
@@ -215,6 +227,11 @@ class EvaluationStore:
             view.create_view("evaluations")
             return pl.DataFrame(connection.sql(sql).arrow())
 
+    def pick_setup(self, setup: str | None = None) -> str:
+        """Return the digest of the set-up that is meant: by its first letters, or the only one."""
+        stored = self.query("select distinct setup from evaluations")["setup"].to_list()
+        return choose_setup(stored, self.known_setups(), setup)
+
     def keys(self, setup: str) -> set[tuple[str, str | None]]:
         """Return position and played move of every evaluation of a set-up."""
         frames = [
@@ -264,3 +281,32 @@ def _look_at(path: Path) -> str | None:
     if (schema.metadata or {}).get(_MARK) != str(SCHEMA).encode():
         return "not written by milepost"
     return None
+
+
+def choose_setup(stored: list[str], about: dict[str, dict[str, Any]], setup: str | None) -> str:
+    """Return the one of the stored set-ups that begins with `setup`, or the only one there is.
+
+    Raises
+    ------
+    InputError
+        If none or several fit, with a list of them.
+    """
+    known = sorted(stored)
+    fitting = known if setup is None else [each for each in known if each.startswith(setup)]
+    if len(fitting) == 1:
+        return fitting[0]
+    if not known:
+        raise InputError("there are no evaluations: analyse the games first")
+    lines = "".join(f"\n  {each}  {readable_setup(about.get(each))}".rstrip() for each in known)
+    if setup is None:
+        raise InputError(f"there are {len(known)} set-ups: say which one to use{lines}")
+    how = "no set-up begins" if not fitting else f"{len(fitting)} set-ups begin"
+    raise InputError(f"{how} with {setup!r}; there are{lines}")
+
+
+def readable_setup(about: dict[str, Any] | None) -> str:
+    """Return a set-up for people: the engine, the plan and the options."""
+    if about is None:
+        return "?"
+    options = " ".join(f"{name}={value}" for name, value in about.get("options", {}).items())
+    return f"{about['name']}, {about['plan']}, {options}".rstrip(", ")

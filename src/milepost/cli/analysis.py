@@ -170,3 +170,71 @@ def _tell(state: RunState, plan: Plan, turns: int, store: str) -> None:
         typer.echo(f"  ... and {len(state.failed) - 5:,} more", err=True)
     if state.failed:
         typer.echo("  the same command tries them again", err=True)
+
+
+def spreads(
+    inputs: options.Inputs,
+    store: Annotated[str, typer.Option("--store", metavar="DIR", help="The evaluation store.")],
+    output: options.Output,
+    setup: Annotated[
+        str | None,
+        typer.Option("--setup", help="Digest of the set-up, if the store holds several."),
+    ] = None,
+    limit_pawns: Annotated[
+        float,
+        typer.Option("--limit", min=0.0, help="Leave out turns whose best value is beyond this."),
+    ] = 3.0,
+    downweight: Annotated[
+        bool,
+        typer.Option("--downweight", help="Let such turns count less instead of leaving them out."),
+    ] = False,
+    mate_pawns: Annotated[
+        float, typer.Option("--mate", min=20.0, help="What a mate counts, in pawns.")
+    ] = 300.0,
+    keep_book: Annotated[bool, typer.Option("--keep-book", help="Keep book turns.")] = False,
+    keep_repetitions: Annotated[
+        bool, typer.Option("--keep-repetitions", help="Keep positions that stood before.")
+    ] = False,
+    book_moves: BookMoves = 8,
+    form: options.Format = None,
+    workers: options.Workers = options.ALL_CORES,
+    quiet: options.Quiet = False,
+) -> None:
+    """Join turns with their evaluations into the spreads table that every fit reads."""
+    from milepost.analysis.inputs import load_turns
+    from milepost.analysis.spreads import make_spreads
+    from milepost.analysis.store import EvaluationStore
+    from milepost.files import format_of, provenance, write_table
+
+    format_of(output, form)
+    opened = EvaluationStore(store)
+    with show.progress_bar("reading", quiet=quiet) as report:
+        turns, _ = load_turns(inputs, book_moves=book_moves, workers=workers, report=report)
+    found = make_spreads(
+        turns,
+        opened,
+        setup=setup,
+        limit_pawns=limit_pawns,
+        downweight=downweight,
+        mate_pawns=mate_pawns,
+        keep_book=keep_book,
+        keep_repetitions=keep_repetitions,
+    )
+    made = provenance(
+        "spreads",
+        {
+            "setup": opened.known_setups().get(found.setup, found.setup),
+            "limit_pawns": limit_pawns,
+            "downweight": downweight,
+            "mate_pawns": mate_pawns,
+            "keep_book": keep_book,
+            "keep_repetitions": keep_repetitions,
+            "book_moves": book_moves,
+        },
+        [{"name": name} for name in inputs],
+    )
+    write_table(found.table, output, form=form, made=made)
+    if not quiet:
+        typer.echo(f"set-up {found.setup}; {len(found.table):,} spreads -> {output}", err=True)
+        for name, count in found.counts.items():
+            typer.echo(f"  {count:>9,} {name}", err=True)

@@ -72,6 +72,7 @@ app.command("turns")(games_in.turns)
 app.command("players")(sets.players)
 app.command("select")(sets.select)
 app.command("analyse")(analysis.analyse)
+app.command("spreads")(analysis.spreads)
 app.add_typer(store_app, name="store")
 app.command("demo")(demo.demo)
 

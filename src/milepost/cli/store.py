@@ -20,7 +20,7 @@ Folder = Annotated[str, typer.Argument(metavar="DIR", help="The evaluation store
 @store_app.command()
 def info(folder: Folder) -> None:
     """Show the set-ups in a store, with positions, moves, depths and bytes."""
-    from milepost.analysis.store import EvaluationStore
+    from milepost.analysis.store import EvaluationStore, readable_setup
 
     store = EvaluationStore(folder)
     files = store.files()
@@ -31,7 +31,7 @@ def info(folder: Folder) -> None:
     )
     setups = store.known_setups()
     rows = [
-        (digest, _readable(setups.get(digest)), positions, moves, depth, nodes / 1e6)
+        (digest, readable_setup(setups.get(digest)), positions, moves, depth, (nodes or 0) / 1e6)
         for digest, positions, moves, depth, nodes in counted.iter_rows()
     ]
     size = sum(path.stat().st_size for path in files)
@@ -79,10 +79,98 @@ def merge(
         typer.echo(f"{other}: {store.merge(EvaluationStore(other)):,} evaluations added")
 
 
-def _readable(about: dict[str, object] | None) -> str:
-    if about is None:
-        return "?"
-    options = about.get("options")
-    hash_mb = options.get("Hash") if isinstance(options, dict) else None
-    memory = f", hash {hash_mb}" if hash_mb else ""
-    return f"{about['name']}, {about['plan']}{memory}"
+@store_app.command()
+def export(
+    folder: Folder,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="OUT", help="Where to; - is standard output.")
+    ],
+    setup: Annotated[
+        str | None,
+        typer.Option("--setup", help="Digest of the set-up, if the store holds several."),
+    ] = None,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format", help="parquet or ndjson (by the ending of OUT), or delta: the text log."
+        ),
+    ] = None,
+    width: Annotated[int, typer.Option("--width", min=1, help="delta: moves a turn.")] = 10,
+    turns: Annotated[
+        list[str] | None,
+        typer.Option("--turns", metavar="INPUT", help="delta: PGN or turns with the moves played."),
+    ] = None,
+) -> None:
+    """Write the evaluations of a set-up as a table, or as the draft paper's text log."""
+    import sys
+    from pathlib import Path
+
+    from milepost.analysis.deltalog import write_delta_log
+    from milepost.analysis.inputs import load_turns
+    from milepost.analysis.store import EvaluationStore
+    from milepost.errors import InputError
+    from milepost.files import provenance, write_table, write_text
+
+    store = EvaluationStore(folder)
+    digest = store.pick_setup(setup)
+    evaluations = store.read(digest)
+    if form != "delta":
+        if turns:
+            raise InputError("--turns is for --format delta")
+        made = provenance("store export", {"setup": store.known_setups().get(digest)}, [])
+        write_table(evaluations, output, form=form, made=made)
+    else:
+        import io
+
+        played = load_turns(turns)[0] if turns else None
+        text = io.StringIO()
+        write_delta_log(evaluations, text, width=width, turns=played)
+        if output == "-":
+            sys.stdout.write(text.getvalue())
+        else:
+            write_text(Path(output), text.getvalue())
+    typer.echo(f"{len(evaluations):,} evaluations of set-up {digest} -> {output}", err=True)
+
+
+@store_app.command("import")
+def import_(
+    folder: Folder,
+    inputs: Annotated[
+        list[str], typer.Argument(metavar="INPUT...", help="Files with evaluations made elsewhere.")
+    ],
+    kind: Annotated[
+        str,
+        typer.Option(
+            "--kind",
+            help="eval: %eval comments of PGN or games tables; delta: the text log; scored: tables "
+            "of fen, played, moves and cp (Stockfish 15.1, all moves to depth 10).",
+        ),
+    ],
+    engine: Annotated[
+        str, typer.Option("--engine", help="delta: the name of the engine that made the log.")
+    ] = "unknown engine",
+) -> None:
+    """Take in evaluations that were made elsewhere, under a set-up that says so."""
+    from pathlib import Path
+
+    from milepost.analysis.imports import import_delta_log, import_eval_comments, import_shared
+    from milepost.analysis.inputs import load_games_of
+    from milepost.analysis.store import EvaluationStore
+    from milepost.errors import InputError
+
+    if kind not in ("eval", "delta", "scored"):
+        raise InputError(f"--kind: expected eval, delta or scored, got {kind!r}")
+    store = EvaluationStore(folder, create=True)
+    for name in inputs:
+        if kind == "eval":
+            found = import_eval_comments(load_games_of([name]), store)
+        elif kind == "delta":
+            try:
+                with Path(name).open(encoding="utf-8") as handle:
+                    found = import_delta_log(handle, store, engine=engine)
+            except OSError as error:
+                raise InputError(f"cannot read {name}: {error.strerror}") from error
+        else:
+            found = import_shared(name, store)
+        said = ", ".join(f"{count:,} {what}" for what, count in found.counts.items())
+        typer.echo(f"{name}: set-up {found.setup.digest}: {said}")

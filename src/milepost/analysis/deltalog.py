@@ -1,0 +1,265 @@
+"""The delta log: evaluations as the text log of the draft paper, to read and to compare by eye.
+
+A turn is some lines, the last of which begins with ``Delta``; blank lines and lines that begin with
+``#`` mean nothing::
+
+    Position: r3k2r/pp1qbppp/2nppn2/8/3NP3/2N2P2/PPP3PP/R1BQ1RK1 w kq - 1 10
+    Move played: c3e2
+    Engine move: d4b3
+    Eval: -0.16
+    Depth: 10
+    Moves = (d4b3, c3e2, d4c6, ---)
+    Delta = (0.00, 0.05*, 0.10, ---)
+
+- ``Eval`` is the worth of the engine's move in pawns for the mover, with a sign; ``#3`` is a mate
+  in three, ``#-3`` to be mated in three.
+- ``Delta`` tells how much less each move is worth, best first, in pawns; it begins with 0.00 and
+  never falls. ``*`` stands behind the played move's. If that is not among those listed, ``*``
+  stands behind the parenthesis, with its own delta if it is known: ``(0.00, 0.05) * 1.20``, or a
+  bare ``*``. ``---`` fills the places up to the log's width where there are fewer moves.
+- For deltas a mate in n counts 300 - 0.01 n pawns, so a move's worth, mates too, can be told from
+  Eval and Delta without loss.
+- ``Move played: ?`` if nobody played there; then there is no ``*``.
+- ``Position``, ``Depth`` and ``Moves`` are ours: the draft's own turns have the other four lines,
+  which are all that a reader needs. ``Moves`` names those listed. Moves are in UCI notation.
+
+Each move has one value in the log, that of its greatest depth, lowered as in the spreads where a
+shallower one would stand above a deeper one; other depths are not in it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, TextIO
+
+from milepost.analysis.deltaturns import (
+    LEAST_MATE_CP,
+    MATE_CP,
+    WIDTH,
+    DeltaTurn,
+    delta_turns,
+    value_cents,
+)
+from milepost.analysis.searchlog import Value
+from milepost.errors import InputError
+
+_LINE = re.compile(
+    r"(?:(Position|Move played|Engine move|Eval|Depth): (.+)|(Moves|Delta) = \((.*)\)(.*))"
+)
+_MOVE = re.compile(r"[a-h][1-8][a-h][1-8][qrbn]?|0000")
+_EVAL = re.compile(r"([+-]?)(\d+)\.(\d\d)|#(-?\d{1,3})")
+_DELTA = re.compile(r"(\d+)\.(\d\d)(\*?)")
+_OUTSIDE = re.compile(r" \*(?: (\d+)\.(\d\d))?")
+_NO_MOVE = "---"
+
+
+def write_delta_log(
+    evaluations: Any, handle: TextIO, *, width: int | None = WIDTH, turns: Any = None
+) -> int:
+    """Write evaluations as a delta log.
+
+    Parameters
+    ----------
+    evaluations
+        A table of evaluations, of one set-up; see `milepost.tables.EVALUATIONS`.
+    handle
+        An open text file.
+    width
+        How many moves are listed for each; `None` = all of them, without filling up.
+    turns
+        A turns table: write these turns, as far as they were analysed, with the moves played in
+        them. Without it each evaluation is written, with the played move if it has one.
+
+    Returns
+    -------
+    int
+        How many turns were written.
+
+    Raises
+    ------
+    InputError
+        If the width is not at least 1.
+    """
+    entries = delta_turns(evaluations, width=width, turns=turns)
+    for entry in entries:
+        handle.write(format_delta_turn(entry, width) + "\n\n")
+    return len(entries)
+
+
+def format_delta_turn(entry: DeltaTurn, width: int | None = None) -> str:
+    """Return a turn as the lines of a delta log, filled up to a width."""
+    filling = [_NO_MOVE] * max(0, (width or 0) - len(entry.deltas_cp))
+    deltas = [
+        f"{_pawns(delta)}{'*' if place == entry.chosen else ''}"
+        for place, delta in enumerate(entry.deltas_cp)
+    ]
+    behind = ""
+    if entry.played is not None and entry.chosen is None:
+        behind = " *" if entry.outside_cp is None else f" * {_pawns(entry.outside_cp)}"
+    lines = [
+        None if entry.position is None else f"Position: {entry.position}",
+        f"Move played: {entry.played or '?'}",
+        f"Engine move: {entry.engine_move}",
+        f"Eval: {_eval_text(entry.value)}",
+        None if entry.depth is None else f"Depth: {entry.depth}",
+        f"Moves = ({', '.join([*entry.moves, *filling])})" if entry.moves else None,
+        f"Delta = ({', '.join([*deltas, *filling])}){behind}",
+    ]
+    return "\n".join(line for line in lines if line is not None)
+
+
+def read_delta_log(handle: Iterable[str]) -> list[DeltaTurn]:
+    """Read a delta log.
+
+    Parameters
+    ----------
+    handle
+        An open text file, or its lines.
+
+    Raises
+    ------
+    InputError
+        If a line is not what it should be; the message begins with its number.
+    """
+    entries: list[DeltaTurn] = []
+    fields: dict[str, str] = {}
+    number = 0
+    for number, line in enumerate(handle, start=1):
+        text = line.strip()
+        if not text or text.startswith("#"):
+            continue
+        try:
+            match = _LINE.fullmatch(text)
+            if match is None:
+                raise InputError(f"not a line of a delta log: {text[:60]!r}")
+            name = match[1] or match[3]
+            if name in fields:
+                raise InputError(f"{name} stands twice in one turn")
+            fields[name] = match[2] if match[1] else match[4]
+            if name == "Moves" and match[5]:
+                raise InputError(f"nothing may follow the moves, got {match[5]!r}")
+            if name == "Delta":
+                entries.append(_parse_turn(fields, match[5], number))
+                fields = {}
+        except InputError as error:
+            raise InputError(f"line {number}: {error}") from error
+    if fields:
+        raise InputError(f"line {number}: the file ends before the turn's Delta line")
+    return entries
+
+
+def _parse_turn(fields: dict[str, str], behind: str, number: int) -> DeltaTurn:
+    missing = [name for name in ("Move played", "Engine move", "Eval") if name not in fields]
+    if missing:
+        raise InputError(f"the turn has no line {missing[0]}")
+    depth = fields.get("Depth")
+    if depth is not None and not re.fullmatch(r"[1-9]\d{0,2}", depth):
+        raise InputError(f"not a depth: {depth!r}")
+    deltas, stars = _parse_deltas(fields["Delta"])
+    outside_cp = _parse_outside(behind, deltas[-1])
+    entry = DeltaTurn(
+        engine_move=_move(fields["Engine move"]),
+        value=_parse_eval(fields["Eval"]),
+        deltas_cp=tuple(deltas),
+        played=None if fields["Move played"] == "?" else _move(fields["Move played"]),
+        chosen=stars[0] if stars else None,
+        outside_cp=outside_cp,
+        moves=tuple(_move(item) for item in _items(fields["Moves"])) if "Moves" in fields else (),
+        position=fields.get("Position"),
+        depth=None if depth is None else int(depth),
+        line=number,
+    )
+    if len(stars) + bool(behind) != (entry.played is not None):
+        raise InputError("the played move must have one *, or none if nobody played")
+    if value_cents(entry.value) - max(deltas[-1], outside_cp or 0) < -MATE_CP:
+        raise InputError("a delta leads below the worst that there is, to be mated at once")
+    _check_moves(entry)
+    return entry
+
+
+def _parse_deltas(text: str) -> tuple[list[int], list[int]]:
+    """Return the deltas, and the places of those with a star."""
+    deltas: list[int] = []
+    stars: list[int] = []
+    for item in _items(text):
+        match = _DELTA.fullmatch(item)
+        if match is None:
+            raise InputError(f"not a delta: {item!r}")
+        if match[3]:
+            stars.append(len(deltas))
+        deltas.append(_cents(match[1], match[2]))
+    if not deltas or deltas[0] != 0 or sorted(deltas) != deltas:
+        raise InputError("the deltas must begin with 0.00 and never fall")
+    return deltas, stars
+
+
+def _parse_outside(text: str, last_cp: int) -> int | None:
+    """Return the delta of a played move outside the list, if it is known."""
+    if not text:
+        return None
+    match = _OUTSIDE.fullmatch(text)
+    if match is None:
+        raise InputError(f"nothing but * and a delta may follow the deltas, got {text!r}")
+    if match[1] is None:
+        return None
+    delta = _cents(match[1], match[2])
+    if delta < last_cp:
+        raise InputError("a played move outside the list cannot be better than the last in it")
+    return delta
+
+
+def _check_moves(entry: DeltaTurn) -> None:
+    """Names, places and stars must tell the same story."""
+    if (entry.played == entry.engine_move) != (entry.chosen == 0):
+        raise InputError("the first * and the engine's move must be the played move, or neither")
+    moves = entry.moves
+    if not moves:
+        return
+    if len(moves) != len(entry.deltas_cp) or len(set(moves)) < len(moves):
+        raise InputError(f"{len(entry.deltas_cp)} deltas want as many different moves")
+    if moves[0] != entry.engine_move:
+        raise InputError("the engine's move must be listed first")
+    if entry.chosen != (moves.index(entry.played) if entry.played in moves else None):
+        raise InputError("the * must stand at the played move")
+
+
+def _items(text: str) -> list[str]:
+    """The items of a list, without those that fill it up."""
+    items = [item.strip() for item in text.split(",")]
+    while items and items[-1] == _NO_MOVE:
+        items.pop()
+    return items
+
+
+def _move(text: str) -> str:
+    if not _MOVE.fullmatch(text):
+        raise InputError(f"not a move in UCI notation: {text!r}")
+    return text
+
+
+def _parse_eval(text: str) -> Value:
+    match = _EVAL.fullmatch(text)
+    if match is None:
+        raise InputError(f"not a value in pawns, nor a mate such as #3: {text!r}")
+    if match[4] is not None:
+        return Value(None, int(match[4]))
+    cents = _cents(match[2], match[3])
+    if cents > LEAST_MATE_CP:
+        raise InputError(f"more than {_pawns(LEAST_MATE_CP)} pawns: {text!r}; write mates as #3")
+    return Value(-cents if match[1] == "-" else cents, None)
+
+
+def _eval_text(value: Value) -> str:
+    if value.mate is not None:
+        return f"#{value.mate}"
+    cents = value.cp or 0
+    return f"{'-' if cents < 0 else '+' if cents else ''}{_pawns(abs(cents))}"
+
+
+def _pawns(cents: int) -> str:
+    return f"{cents // 100}.{cents % 100:02d}"
+
+
+def _cents(whole: str, hundredths: str) -> int:
+    return int(whole) * 100 + int(hundredths)
