@@ -9,10 +9,10 @@ import gc
 import gzip
 import io
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -34,7 +34,7 @@ from milepost.files import (
     write_table,
     write_text,
 )
-from milepost.tables import GAMES, RESULTS, TABLES, Table
+from milepost.tables import EVALUATIONS, GAMES, RESULTS, TABLES, Table
 
 AWKWARD = 'Ł "Łoś"\nO\'Néill, 藤井; , \\ 🙂 '
 MADE = {"made_by": "milepost", "options": {"name": "Łoś"}, "inputs": []}
@@ -43,8 +43,10 @@ MADE = {"made_by": "milepost", "options": {"name": "Łoś"}, "inputs": []}
 def _value(dtype: Any, place: int) -> Any:
     """A value that is easily damaged on the way, different in each row."""
     if isinstance(dtype, pl.List):
-        numbers = [1.25, None, -3.5] if dtype.inner == pl.Float64 else [7, None, -35]
-        return [numbers, [None], None][place]
+        # Text in lists holds no blanks: moves.
+        texts = ["e2e4", "e7e8q"]
+        inner = texts if dtype.inner == pl.String else [_value(dtype.inner, at) for at in (0, 1)]
+        return [[inner[0], None, inner[1]], [None], None][place]
     if dtype == pl.String:
         return [AWKWARD, "-", None][place]
     if dtype == pl.Boolean:
@@ -91,6 +93,10 @@ def games() -> pl.DataFrame:
             }
         )
     )
+
+
+def _listed(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
 
 
 def _with_clocks(clocks: list[list[float | None] | None]) -> pl.DataFrame:
@@ -151,6 +157,31 @@ def test_lists_in_csv_are_blank_separated_with_dashes(tmp_path: Path) -> None:
     write_table(_with_clocks([[1.5, None, 3.0], [None], []]), path)
     with path.open(encoding="utf-8", newline="") as handle:
         assert [row["clocks"] for row in csv.DictReader(handle)] == ["1.5 - 3.0", "-", ""]
+
+
+def test_nested_list_that_is_no_json_is_a_table_error(tmp_path: Path) -> None:
+    path = tmp_path / "evaluations.csv"
+    write_table(EVALUATIONS.empty(), path)
+    values = dict.fromkeys(EVALUATIONS.names, "1") | {"cp": "[[1;"}
+    line = ",".join(values.values())
+    path.write_text(f"{path.read_text(encoding='utf-8')}{line}\n", encoding="utf-8")
+    with pytest.raises(TableError, match=r"evaluations\.csv"):
+        read_table(path, EVALUATIONS)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_nested_lists_stay_as_they_are(tmp_path: Path, form: str) -> None:
+    values: list[list[list[int | None]] | None] = [[[1, None], []], None, [], [[]]]
+    frame = (
+        EVALUATIONS.empty()
+        .select("cp")
+        .clear(len(values))
+        .with_columns(pl.Series("cp", values, dtype=EVALUATIONS.dtypes["cp"]))
+    )
+    path = tmp_path / f"table.{form}"
+    write_table(frame, path)
+    only = Table("evaluations", "", tuple(c for c in EVALUATIONS.columns if c.name == "cp"))
+    assert read_table(path, only)["cp"].to_list() == values
 
 
 def test_csv_is_what_the_standard_library_reads(tmp_path: Path) -> None:
@@ -239,7 +270,7 @@ def test_compressed_text_is_read(
 ) -> None:
     plain = tmp_path / f"games.{form}"
     write_table(games, plain)
-    compress = {"gz": gzip.compress, "bz2": bz2.compress, "zst": zstandard.compress}[ending]
+    compress: Any = {"gz": gzip.compress, "bz2": bz2.compress, "zst": zstandard.compress}[ending]
     packed = tmp_path / f"packed.{form}.{ending}"
     packed.write_bytes(compress(plain.read_bytes()))
     assert_frame_equal(read_table(packed, GAMES), games)
@@ -284,7 +315,7 @@ def test_parquet_carries_its_provenance(tmp_path: Path, games: pl.DataFrame) -> 
     write_table(games, path, made=MADE)
     metadata = pq.read_metadata(path).metadata
     assert json.loads(metadata[b"milepost"]) == MADE
-    assert os.listdir(tmp_path) == ["games.parquet"]
+    assert _listed(tmp_path) == ["games.parquet"]
 
 
 @pytest.mark.parametrize("form", ["csv", "ndjson"])
@@ -324,7 +355,7 @@ def test_failure_leaves_no_file(tmp_path: Path, games: pl.DataFrame, form: str) 
     ):
         writer.write(games)
         raise RuntimeError("half-way")
-    assert os.listdir(tmp_path) == []
+    assert _listed(tmp_path) == []
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -338,7 +369,7 @@ def test_failure_keeps_the_old_file(tmp_path: Path, games: pl.DataFrame, form: s
         writer.write(games)
         raise RuntimeError("half-way")
     assert path.read_bytes() == b"old"
-    assert os.listdir(tmp_path) == [path.name]
+    assert _listed(tmp_path) == [path.name]
 
 
 def test_dropped_parquet_writer_is_quiet(tmp_path: Path, games: pl.DataFrame) -> None:
@@ -348,7 +379,7 @@ def test_dropped_parquet_writer_is_quiet(tmp_path: Path, games: pl.DataFrame) ->
     writer.discard()
     del writer
     gc.collect()
-    assert os.listdir(tmp_path) == []
+    assert _listed(tmp_path) == []
 
 
 def test_nothing_stands_under_the_name_before_the_end(tmp_path: Path, games: pl.DataFrame) -> None:
@@ -387,12 +418,12 @@ def test_full_disk_is_an_output_error_and_keeps_the_old_file(tmp_path: Path, for
     assert done.stdout.startswith(f"OutputError cannot write {path}: ")
     assert done.stderr == ""
     assert path.read_bytes() == b"old"
-    assert os.listdir(tmp_path) == [path.name]
+    assert _listed(tmp_path) == [path.name]
 
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_missing_folder_is_an_output_error(tmp_path: Path, games: pl.DataFrame, form: str) -> None:
-    with pytest.raises(OutputError, match="cannot write .*absent"):
+    with pytest.raises(OutputError, match=r"cannot write .*absent"):
         write_table(games, tmp_path / "absent" / f"games.{form}")
 
 
@@ -407,7 +438,7 @@ def test_folder_under_the_name_is_an_output_error(tmp_path: Path, games: pl.Data
     (tmp_path / "games.parquet").mkdir()
     with pytest.raises(OutputError, match=r"cannot write .*games\.parquet"):
         write_table(games, tmp_path / "games.parquet")
-    assert os.listdir(tmp_path) == ["games.parquet"]
+    assert _listed(tmp_path) == ["games.parquet"]
 
 
 def test_text_into_a_missing_folder_is_an_output_error(tmp_path: Path) -> None:
@@ -420,7 +451,7 @@ def test_text_replaces_the_old_one(tmp_path: Path) -> None:
     for text in ("one", "Łoś\n"):
         write_text(path, text)
     assert path.read_text(encoding="utf-8") == "Łoś\n"
-    assert os.listdir(tmp_path) == ["note.txt"]
+    assert _listed(tmp_path) == ["note.txt"]
 
 
 @pytest.mark.parametrize(
@@ -456,18 +487,14 @@ def test_unknown_format_is_an_output_error() -> None:
 def test_unknown_ending_writes_nothing(tmp_path: Path, games: pl.DataFrame) -> None:
     with pytest.raises(OutputError, match="no known format"):
         write_table(games, tmp_path / "games.xlsx")
-    assert os.listdir(tmp_path) == []
+    assert _listed(tmp_path) == []
 
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_standard_output_gets_the_table(
     games: pl.DataFrame, form: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    class Stdout:
-        buffer = io.BytesIO()
-
-    stdout = Stdout()
-    stdout.buffer = io.BytesIO()
+    stdout = SimpleNamespace(buffer=io.BytesIO())
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stdout", stdout)
         write_table(games, "-", form=form, made=MADE)

@@ -27,7 +27,10 @@ FORMATS = ("parquet", "csv", "ndjson")
 STDOUT = "-"
 _ENDINGS = {".parquet": "parquet", ".csv": "csv", ".ndjson": "ndjson", ".jsonl": "ndjson"}
 _NO_VALUE = "-"
-"""Stands for a null inside a list in CSV, where lists are values separated by blanks."""
+"""Stands for a null inside a list in CSV, where lists are values separated by blanks.
+
+Lists of lists are JSON there.
+"""
 
 
 def format_of(path: str | Path, given: str | None = None) -> str:
@@ -228,7 +231,8 @@ def read_table(path: str | Path, table: Table | None = None) -> pl.DataFrame:
         # A name is a name: polars would take brackets in it for a pattern.
         where: str | bytes = glob.escape(str(path))
         if str(path).lower().endswith(".bz2"):
-            where = bz2.decompress(Path(path).read_bytes())
+            with bz2.open(path) as packed:
+                where = packed.read()
         if form == "parquet":
             frame = pl.read_parquet(where)
         elif form == "csv":
@@ -239,7 +243,7 @@ def read_table(path: str | Path, table: Table | None = None) -> pl.DataFrame:
             frame = pl.DataFrame() if empty else pl.read_ndjson(where, infer_schema_length=None)
         else:
             raise InputError(f"{path}: not a table (expected one of {', '.join(_ENDINGS)})")
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except (pl.exceptions.PolarsError, OSError, EOFError) as error:
         first_line = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
         raise InputError(f"cannot read the table {path}: {first_line}") from error
     if table is None:
@@ -250,20 +254,28 @@ def read_table(path: str | Path, table: Table | None = None) -> pl.DataFrame:
         if form == "csv":
             frame = _lists_from_text(frame, table)
         return table.conform(frame if form == "parquet" else _times_from_text(frame, table))
-    except TableError as error:
+    except (TableError, pl.exceptions.PolarsError) as error:
         raise TableError(f"{path}: {error}") from error
 
 
 def _csv_bytes(frame: pl.DataFrame, *, header: bool) -> bytes:
-    lists = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.List)]
+    lists = {name: dtype for name, dtype in frame.schema.items() if isinstance(dtype, pl.List)}
     flat = frame.with_columns(
-        pl.col(name)
+        _nested_as_text(name)
+        if isinstance(dtype.inner, pl.List)
+        else pl.col(name)
         .cast(pl.List(pl.String))
         .list.eval(pl.element().fill_null(_NO_VALUE))
         .list.join(" ")
-        for name in lists
+        for name, dtype in lists.items()
     )
     return flat.write_csv(include_header=header).encode("utf-8")
+
+
+def _nested_as_text(name: str) -> pl.Expr:
+    # Only a struct can be written as JSON: {"v":...}.
+    text = pl.struct(v=pl.col(name)).struct.json_encode().str.slice(5).str.head(-1)
+    return pl.when(pl.col(name).is_not_null()).then(text).alias(name)
 
 
 def _lists_from_text(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
@@ -271,11 +283,16 @@ def _lists_from_text(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
     for name, dtype in table.dtypes.items():
         if name not in frame.columns:
             continue
-        if isinstance(dtype, pl.List):
+        if isinstance(dtype, pl.List) and isinstance(dtype.inner, pl.List):
+            expressions.append(pl.col(name).str.json_decode(dtype))
+        elif isinstance(dtype, pl.List):
             parts = pl.col(name).str.split(" ")
             # An empty list is a quoted nothing: its one part is no value.
             parts = parts.list.eval(pl.element().filter(pl.element() != ""))
-            parts = parts.list.eval(pl.when(pl.element() != _NO_VALUE).then(pl.element()))
+            value = pl.element().str.to_lowercase() == "true" if dtype.inner == pl.Boolean else (
+                pl.element()
+            )  # fmt: skip
+            parts = parts.list.eval(pl.when(pl.element() != _NO_VALUE).then(value))
             expressions.append(parts)
         elif dtype == pl.Boolean:
             expressions.append(pl.col(name).str.to_lowercase() == "true")

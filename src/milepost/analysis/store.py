@@ -305,8 +305,9 @@ def choose_setup(stored: list[str], about: dict[str, dict[str, Any]], setup: str
 
 
 def readable_setup(about: dict[str, Any] | None) -> str:
-    """Return a set-up for people: the engine, the plan and the options."""
+    """Return a set-up for people: the engine, its net, the options and the plan."""
     if about is None:
         return "?"
     options = " ".join(f"{name}={value}" for name, value in about.get("options", {}).items())
-    return f"{about['name']}, {about['plan']}, {options}".rstrip(", ")
+    parts = [about.get("name", ""), about.get("net", ""), options, about.get("plan", "")]
+    return ", ".join(part for part in parts if part)

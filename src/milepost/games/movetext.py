@@ -17,9 +17,10 @@ import chess.pgn
 from milepost.games.scan import comment_is_open
 from milepost.games.tags import decode
 
-_CLOCK = re.compile(r"\[%(clk|emt)\s+(\d+):(\d+):(\d+(?:\.\d*)?)\s*\]")
-_EVAL = re.compile(r"\[%eval\s+(?:#([+-]?\d+)|([+-]?(?:\d+(?:\.\d*)?|\.\d+)))(?:,\s*\d+)?\s*\]")
-_BLANK_LINES = re.compile(rb"\n[ \t\r]*(?=\n)")
+# So many digits at most: longer numbers are damage, and would not fit the columns.
+_CLOCK = re.compile(r"\[%(clk|emt)\s+(\d{1,6}):(\d{1,6}):(\d{1,6}(?:\.\d*)?)\s*\]")
+_EVAL = re.compile(r"\[%eval\s+(?:#([+-]?\d{1,9})|([+-]?(?:\d+(?:\.\d*)?|\.\d+)))(?:,\s*\d+)?\s*\]")
+_BLANK_LINES = re.compile(r"\n\s*(?=\n)")
 _COMMENT = re.compile(r"\{[^}]*\}?|;[^\n]*|^%[^\n]*", re.MULTILINE)
 _VARIATION = re.compile(r"\([^()]*\)")
 _KNOWN_TOKENS = re.compile(
@@ -27,8 +28,8 @@ _KNOWN_TOKENS = re.compile(
     r"|0000|@@@@|[PNBRQK]?@[a-h][1-8])[+#]*(?:\s*e\.?p\.?)?"
     r"|1-0|0-1|1/2-1/2|\*|\$\d+|\d+\.*"
 )
-# Bounded: a line of a million dashes must not be searched from each of them to its end.
-_WORD = re.compile(r"(?:[^\w\s]|_){0,19}[^\W_]\S{0,19}")
+# The letter, not the word around it: a search for that takes hours in a million dashes.
+_LETTER = re.compile(r"[^\W_]")
 _RESULT_TOKEN = re.compile(r"(1-0|0-1|1/2-1/2|\*)\s*$")
 
 
@@ -148,7 +149,7 @@ def read_moves(
         With `error` set if the game could not be read to its end.
     """
     # python-chess would end the game at a blank line; the scan has found the game's real end.
-    text = decode(_BLANK_LINES.sub(b"", movetext.replace(b"\r\n", b"\n")).strip())
+    text = _BLANK_LINES.sub("", decode(movetext).replace("\r\n", "\n")).strip()
     header = ""
     if fen:
         header = f'[FEN "{fen}"]\n'
@@ -159,7 +160,11 @@ def read_moves(
         visitor.line.error = reason
         return visitor.line
     handle = io.StringIO(f"{header}\n{text}\n")
-    chess.pgn.read_game(handle, Visitor=lambda: visitor)
+    try:
+        chess.pgn.read_game(handle, Visitor=lambda: visitor)
+    except ValueError as error:
+        # A number with thousands of digits is no NAG, and no number to Python.
+        visitor.handle_error(error)
     line = visitor.line
     if line.error is None:
         _look_for_oddities(line, text, visitor.board if line.moves else None)
@@ -184,9 +189,10 @@ def _look_for_oddities(line: Mainline, text: str, board: chess.Board | None) -> 
         main, found = _VARIATION.subn(" ", main)
         if not found:
             break
-    rest = _WORD.search(_KNOWN_TOKENS.sub(" ", main))
-    if rest:
-        line.doubts.append(f"text that is no move: {rest.group()[:20]!r}")
+    rest = _KNOWN_TOKENS.sub(" ", main)
+    if letter := _LETTER.search(rest):
+        begin = max(rest.rfind(blank, 0, letter.start()) for blank in " \n\t") + 1
+        line.doubts.append(f"text that is no move: {rest[begin:].split()[0][:20]!r}")
     if board is not None and board.is_checkmate():
         line.mated = "0-1" if board.turn else "1-0"
     if line.result_token is None and line.moves:

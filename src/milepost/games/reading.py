@@ -90,7 +90,7 @@ def read_chunk(
             chess960=variant == "chess960",
             watch=None if book_moves is None else watch(tags.get("FEN"), len(rows)),
         )
-        if not line.moves and not (tags.get("White") or tags.get("Black")):
+        if not line.moves and not any(_is_name(tags.get(side)) for side in ("White", "Black")):
             reason = line.error or "neither players nor moves"
             errors.append({**about, "kind": "unreadable", "reason": reason})
             continue
@@ -116,6 +116,10 @@ def errors_table(errors: list[dict[str, Any]]) -> pl.DataFrame:
     return ERRORS.conform(pl.DataFrame(errors, schema_overrides=ERRORS.dtypes)) if errors else (
         ERRORS.empty()
     )  # fmt: skip
+
+
+def _is_name(value: str | None) -> bool:
+    return value is not None and value.strip() not in {"", "?"}
 
 
 def _about(tags: dict[str, str], source: str, line: int) -> dict[str, Any]:
@@ -166,6 +170,7 @@ def _doubts(tags: dict[str, str], line: Mainline) -> list[str]:
     elif line.result_token in RESULTS and result in RESULTS and result != line.result_token:
         doubts.append(f"the result is {result} in the tags, {line.result_token} behind the moves")
     count = tags.get("PlyCount", "")
-    if count.isdigit() and int(count) != len(line.moves) and line.moves:
-        doubts.append(f"PlyCount is {count}, but {len(line.moves)} half-moves were read")
+    # As numbers, since "007" is 7; not with int(), which refuses some digits and long numbers.
+    if count.isdecimal() and count.lstrip("0") != str(len(line.moves)) and line.moves:
+        doubts.append(f"PlyCount is {count[:20]}, but {len(line.moves)} half-moves were read")
     return doubts

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from milepost.errors import TableError
 from milepost.games.chunks import Batch
 from milepost.games.lengths import last_move_numbers
 from milepost.games.movetext import result_token
@@ -15,7 +16,7 @@ from milepost.games.tags import TAG_COLUMNS, tag_columns
 from milepost.games.tidy import RESULTS as KNOWN_RESULTS
 from milepost.games.tidy import tidy_tags, variant_of
 from milepost.games.work import Frames
-from milepost.tables import RESULTS, as_frame
+from milepost.tables import GAMES, RESULTS, as_frame
 
 HEADER_COLUMNS = (
     "white", "black", "white_elo", "black_elo", "white_fide_id", "black_fide_id", "date", "year",
@@ -91,6 +92,14 @@ def results_of_games(games: Any) -> pl.DataFrame:
         known, and `time_known` says so.
     """
     frame = as_frame(games)
+    missing = [name for name in ("white", "black", "result") if name not in frame.columns]
+    if missing:
+        raise TableError(f"results need the columns {', '.join(missing)}")
+    frame = frame.with_columns(
+        pl.lit(None, dtype=GAMES.dtypes[name]).alias(name)
+        for name in ("date", "white_elo", "black_elo")
+        if name not in frame.columns
+    )
     for side in ("white", "black"):
         if f"{side}_key" not in frame.columns:
             frame = frame.with_columns(pl.col(side).alias(f"{side}_key"))

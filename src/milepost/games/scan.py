@@ -38,10 +38,11 @@ MAX_GAME_BYTES = 64 << 20
 
 _BLANK, _TAG, _TEXT, _REMARK = 0, 1, 2, 3
 _EVENT_TAG = re.compile(rb"\[Event[ \t]")
-_TAG_PAIR = re.compile(rb'\[[A-Za-z0-9][A-Za-z0-9_+#=:-]*\s*"[^\r\n]*"\s*\]')
+_TAG_PAIR = re.compile(rb'\[[A-Za-z0-9][A-Za-z0-9_+#=:-]*\s*"[^\r\n]*?"\s*\]')
+_LINE_TAIL = 200
 _ENDS_GAME = re.compile(rb'(?:1-0|0-1|1/2-1/2|\*|"\])[ \t]*\Z')
 _RESULT_AT_END = re.compile(rb"(?:1-0|0-1|1/2-1/2|\*)\s*\Z")
-_COMMENT_MARKS = re.compile(rb"\{|\}|;[^\n]*|^%[^\n]*|^\[[A-Za-z0-9][^\n]*", re.MULTILINE)
+_OUTSIDE_COMMENTS = re.compile(rb"\{|;[^\n]*|^%[^\n]*|^\[[A-Za-z0-9][^\n]*", re.MULTILINE)
 _BOM_UTF8 = b"\xef\xbb\xbf"
 _BOMS_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -124,10 +125,12 @@ def scan_blocks(stream: Readable, *, block_bytes: int = BLOCK_BYTES) -> Iterator
         text = carried + source.read(wanted)
         # A line that is not complete yet could change its meaning: it waits for the next block.
         whole = len(text) if source.ended else text.rfind(b"\n") + 1
+        if not whole and len(text) > MAX_GAME_BYTES:
+            whole = len(text)
         found = find_games(text, whole)
         count, lines = len(found.starts), found.line_ends
         if source.ended or (count < 2 and len(text) > MAX_GAME_BYTES):
-            games, cut = count, whole or len(text)
+            games, cut = count, whole
         elif count > 1:
             games, cut = count - 1, int(found.starts[-1])
             lines = int(found.line_indexes[-1])
@@ -268,6 +271,7 @@ def _find_games_by_rules(
     text: bytes, data: NDArray[np.uint8], newlines: Positions, line_starts: Positions
 ) -> Found:
     events = _event_tags(data, np.flatnonzero(data == 0x5B))
+    real_line_starts = line_starts
     line_starts = _with_inner_events(text, line_starts, events)
     kinds = _line_kinds(text, data, line_starts)
 
@@ -281,7 +285,7 @@ def _find_games_by_rules(
     is_event = (kind == _TAG) & _contains(events, position)
 
     opens = (kind == _TAG) & (before != _TAG)
-    opens |= is_event & after_blank
+    opens |= is_event & (after_blank | ~_contains(real_line_starts, position))
     opens[0] = True
     opens |= (kind == _TEXT) & (before == _TEXT) & after_blank
     candidates = np.flatnonzero(opens)
@@ -289,19 +293,24 @@ def _find_games_by_rules(
     plain = is_event[candidates] & ~_brace_open(data, position[candidates])
     plain[0] = True
     accepted: list[int] = []
-    begun = 0
+    # Each stretch of text is looked at once, however many lines do not begin a game.
+    seen, inside_comment = 0, False
     for candidate, is_plain in zip(candidates.tolist(), plain.tolist(), strict=True):
         here = int(position[candidate])
+        if not is_plain:
+            inside_comment = comment_is_open(text[seen:here], inside=inside_comment)
+            seen = here
         if is_plain or _begins_game(
             text,
-            begun,
+            int(position[candidate - 1]),
             here,
+            inside_comment=inside_comment,
             is_tag=bool(kind[candidate] == _TAG),
             is_event=bool(is_event[candidate]),
             after_blank=bool(after_blank[candidate]),
         ):
             accepted.append(candidate)
-            begun = here
+            seen, inside_comment = here, False
     starts = position[np.array(accepted, dtype=np.int64)]
     text_lines = np.append(position[kind == _TEXT], len(text))
     ends = np.append(starts[1:], len(text))
@@ -341,9 +350,12 @@ def _contains(ordered: Positions, values: Positions) -> NDArray[np.bool_]:
 def _with_inner_events(text: bytes, line_starts: Positions, events: Positions) -> Positions:
     """Add the places in the middle of a line where an Event tag begins a game (rule 5)."""
     inner = []
-    for place in events[~_contains(line_starts, events)].tolist():
-        line_start = text.rfind(b"\n", 0, place) + 1
-        if _ENDS_GAME.search(text[line_start:place]) and _TAG_PAIR.match(text, place):
+    places = events[~_contains(line_starts, events)]
+    lines = line_starts[np.searchsorted(line_starts, places, side="right") - 1]
+    for place, line_start in zip(places.tolist(), lines.tolist(), strict=True):
+        # Only what stands close before it, since a line may hold a whole file.
+        before = text[max(line_start, place - _LINE_TAIL) : place]
+        if _ENDS_GAME.search(before) and _TAG_PAIR.match(text, place):
             inner.append(place)
     return np.union1d(line_starts, np.array(inner, dtype=np.int64)) if inner else line_starts
 
@@ -387,12 +399,18 @@ def _brace_open(data: NDArray[np.uint8], positions: Positions) -> NDArray[np.boo
 
 
 def _begins_game(
-    text: bytes, begun: int, here: int, *, is_tag: bool, is_event: bool, after_blank: bool
+    text: bytes,
+    line_before: int,
+    here: int,
+    *,
+    inside_comment: bool,
+    is_tag: bool,
+    is_event: bool,
+    after_blank: bool,
 ) -> bool:
     """Decide, for a line that is not plainly the first tag of a game, whether it begins one."""
-    inside_comment = comment_is_open(text[begun:here])
     if not is_tag:
-        return not inside_comment and bool(_RESULT_AT_END.search(text[begun:here]))
+        return not inside_comment and bool(_RESULT_AT_END.search(text[line_before:here]))
     if inside_comment:
         return is_event and after_blank
     line_end = text.find(b"\n", here)
@@ -400,15 +418,20 @@ def _begins_game(
     return bool(_EVENT_TAG.match(line.lstrip()) or _TAG_PAIR.match(line.lstrip()))
 
 
-def comment_is_open(game: bytes) -> bool:
-    """Whether a ``{`` comment of this game is still open at its end."""
-    inside = False
-    for match in _COMMENT_MARKS.finditer(game):
-        mark = match.group()
+def comment_is_open(game: bytes, *, inside: bool = False) -> bool:
+    """Whether a ``{`` comment is still open at the end of a game, or of a part of it.
+
+    `inside` says whether one was open where the part begins.
+    """
+    place = 0
+    while True:
         if inside:
             # Remarks and tags inside a comment are its text, but a closing brace in them counts.
-            if b"}" in mark:
-                inside = mark.rfind(b"{") > mark.rfind(b"}")
-        elif mark == b"{":
-            inside = True
-    return inside
+            place = game.find(b"}", place) + 1
+            if not place:
+                return True
+        mark = _OUTSIDE_COMMENTS.search(game, place)
+        if mark is None:
+            return False
+        place = mark.end()
+        inside = mark.group() == b"{"

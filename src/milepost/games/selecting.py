@@ -24,7 +24,7 @@ from milepost.games.select import Criteria, Selection, prefilter, select_games
 from milepost.games.sources import STDIN, find_sources
 from milepost.games.stream import GameStream, Summary
 from milepost.games.work import Frames
-from milepost.tables import GAMES
+from milepost.tables import ERRORS, GAMES
 
 _EVENT_COLUMNS = (
     "event", "year", "round", "white", "black", "white_key", "black_key", "white_team",
@@ -111,6 +111,7 @@ def _wanted_games(
             chosen = frame.filter(may_want).select("source", "line")
             for source, line in chosen.iter_rows():
                 wanted.setdefault(source, set()).add(line)
+        repeated = _duplicates(headers.errors())
     events = event_kinds(pl.concat(pieces)) if pieces else event_kinds(GAMES.empty())
     read = WantedReader({name: frozenset(lines) for name, lines in wanted.items()})
     with GameStream(
@@ -123,9 +124,17 @@ def _wanted_games(
     ) as stream:
         games = pl.concat([GAMES.empty(), *(f.select(GAMES.names) for f in stream.frames())])
         errors = list(stream.errors())
+    # Games left out by their headers never come to the second pass; those kept are told there.
+    repeated = repeated.join(_duplicates(errors), on=["source", "line"], how="anti")
+    errors.append(repeated)
+    stream.summary.findings["duplicate"] += len(repeated)
     # What the headers showed of the whole input is the summary; the moves add what was broken.
     stream.summary.findings["variant"] = headers.summary.findings["variant"]
     return games, events, stream, errors
+
+
+def _duplicates(errors: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    return pl.concat([ERRORS.empty(), *errors]).filter(pl.col("kind") == "duplicate")
 
 
 @contextmanager

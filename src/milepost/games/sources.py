@@ -8,7 +8,7 @@ import gzip
 import io
 import sys
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -142,16 +142,17 @@ class ByteSource:
         self.compression = compression_of(raw.peek(4)[:4])
         """gz, bz2, zst or `None`."""
         self._raw = raw
-        self._stream: gzip.GzipFile | bz2.BZ2File | _ZstdReader | io.BufferedReader = raw
+        self._read: Callable[[int], bytes] = raw.read
+        # read1 hands over what one step gave: read would lose that if the next step met damage.
         if self.compression == "gz":
-            self._stream = gzip.GzipFile(fileobj=raw)
+            self._read = gzip.GzipFile(fileobj=raw).read1
         elif self.compression == "bz2":
-            self._stream = bz2.BZ2File(raw)
+            self._read = bz2.BZ2File(raw).read1
         elif self.compression == "zst":
-            self._stream = _ZstdReader(raw)
+            self._read = _ZstdReader(raw).read
         self._name = name
         self._failure: Exception | None = None
-        # What one failing call had already decompressed is lost with it: small pieces.
+        # What one failing step had already decompressed is lost with it: small pieces.
         self._piece_bytes = _PIECE_BYTES if self.compression else _PLAIN_BYTES
 
     def disk_position(self) -> int:
@@ -164,7 +165,7 @@ class ByteSource:
         held = 0
         while held < size and self._failure is None:
             try:
-                piece = self._stream.read(min(self._piece_bytes, size - held))
+                piece = self._read(min(self._piece_bytes, size - held))
             except (EOFError, OSError, ValueError, zlib.error) as error:
                 self._failure = error
                 break

@@ -18,9 +18,11 @@ NOT_STANDARD = tuple(name for name in CONDITIONS if name != "classical")
 # Words in the event's or the site's name; \b keeps "blitzstein" and "activity" out.
 _WORDS = {
     "classical": r"\b(?:classical|standard)\b",
-    "blitz": r"\b(?:blitz\w{0,2}|armageddon|lightning)\b",
+    "blitz": r"\b(?:(?:super|semi)?blitz(?:\w{0,2}|chess|schach\w*|turnier\w*|meister\w*)"
+    r"|armageddon|lightning)\b",
     "bullet": r"\b(?:bullet|hyperbullet|ultrabullet)\b",
-    "rapid": r"\b(?:rapid\w{0,3}|rápid\w{0,2}|schnell\w*|(?:active|action) chess|quick(?:play)?)\b",
+    "rapid": r"\b(?:(?:super|semi)?rapid(?:\w{0,3}|play|schach\w*|turnier\w*)|rápid\w{0,2}"
+    r"|schnell\w*|(?:active|action) chess|quick(?:play)?)\b",
     "correspondence": r"\b(?:corr|corres\w*|iccf|postal|e-?mail|fernschach|turn-based)\b",
     "simul": r"\b(?:simul|simultan\w*|clock simul|exhibition)\b",
     "blindfold": r"\b(?:blindfold\w*|blind chess|amber blind|sans voir)\b",

@@ -42,6 +42,7 @@ TAG_COLUMNS = {
 }
 """The tags that Milepost uses, and the columns that hold them."""
 
+_LONGEST_HEAD = max(map(len, TAG_COLUMNS)) + 8
 _NAME = rb"[A-Za-z0-9][A-Za-z0-9_+#=:-]*"
 _STRICT_PAIR = re.compile(rb"\[\s*(" + _NAME + rb')\s+"((?:[^"\\]|\\.)*)"\s*\]\s*')
 # The value may hold bare quotes, as in python-chess's reading of a line.
@@ -138,6 +139,8 @@ def _plain_values(
     game = _game_of(block.starts, line_starts)
     closed = (data[ends - 1] == 0x5D) & (data[ends - 2] == 0x22)
     odd[game[~closed]] = True
+    # At the very end of the text there may be no room for a name, a quote and eight bytes to read.
+    odd[game[line_starts > len(text) - _LONGEST_HEAD]] = True
     if b"\t" in text:
         odd[:] = True
     heads = _words(text, line_starts + 1)
@@ -152,7 +155,7 @@ def _plain_values(
         if len(wanted) > 8 and len(rows):
             tail = np.uint64(int.from_bytes(wanted[-8:], "little"))
             rows = rows[_words(text, line_starts[rows] + len(wanted) - 7) == tail]
-        quotes[rows] = line_starts[rows] + len(wanted) + 1
+        quotes[rows] = np.minimum(line_starts[rows] + len(wanted) + 1, len(text) - 1)
         cell[rows] = number * games
     found = np.flatnonzero(quotes)
     begins, ends, game = quotes[found] + 1, ends[found] - 2, game[found]

@@ -61,7 +61,7 @@ def tidy_tags(raw: pl.DataFrame) -> pl.DataFrame:
         games table.
     """
     given = raw.with_columns(
-        pl.col("white", "black").str.strip_chars().fill_null("?"),
+        pl.col("white", "black").str.strip_chars().replace("", "?").fill_null("?"),
         *(_known(name) for name in _OFTEN_UNKNOWN if _has_values(raw, name)),
         *(_elo(name) for name in ("white_elo", "black_elo")),
         *(

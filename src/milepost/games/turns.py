@@ -110,7 +110,12 @@ def replay(games: pl.DataFrame, *, book_moves: int = BOOK_MOVES) -> pl.DataFrame
     rows: list[tuple[Any, ...]] = []
     chosen = games.select("game_id", "moves", "fen", "variant")
     for row, (game_id, moves, fen, variant) in enumerate(chosen.iter_rows()):
-        board = chess.Board(fen or chess.STARTING_FEN, chess960=variant == "chess960")
+        if not moves:
+            continue  # also a game whose FEN tag is no position: it was kept without moves
+        try:
+            board = chess.Board(fen or chess.STARTING_FEN, chess960=variant == "chess960")
+        except ValueError as error:
+            raise InputError(f"game {game_id}: the FEN is not a position: {error}") from error
         recorder = TurnRecorder(board, row=row, book_plies=book_plies_of(fen, book_moves))
         for ply, uci in enumerate(moves.split()):
             try:
@@ -138,7 +143,8 @@ def replayed_frame(rows: list[tuple[Any, ...]]) -> pl.DataFrame:
 
 def book_plies_of(fen: str | None, book_moves: int) -> int:
     """Return how many half-moves of a game are book: none after a set-up position."""
-    return 0 if fen else 2 * book_moves
+    set_up = bool(fen) and fen != chess.STARTING_FEN
+    return 0 if set_up else 2 * book_moves
 
 
 def attach_games(replayed: pl.DataFrame, games: pl.DataFrame) -> pl.DataFrame:
