@@ -215,7 +215,8 @@ def test_select_prints_the_grid_and_writes_groups(tmp_path: Path) -> None:
 
 
 def test_select_refuses_what_it_does_not_know(tmp_path: Path) -> None:
-    for extra in (["--exclude", "nonsense"], ["--widen", "20"], ["--periods", "2001-2002"]):
+    wrong = (["--exclude", "nonsense"], ["--widen", "20"], ["--widen", "abc", "--until-turns", "5"])
+    for extra in (*wrong, ["--periods", "2001-2002"]):
         done = run("select", SAMPLE, "-o", tmp_path / "set.csv", *extra)
         assert done.returncode == 1, extra
         assert b"Traceback" not in done.stderr

@@ -353,3 +353,10 @@ def test_pandas_and_arrow_give_the_same() -> None:
         (None, "B", "C", 0.5, None),
     ]
     assert results_of_table(pa.Table.from_pandas(frame), mapping)[0].equals(results)
+
+
+def test_a_score_of_true_or_false() -> None:
+    table = pl.DataFrame({"time": [1, 2], "player_1": ["a", "b"], "player_2": ["c", "d"]})
+    results, refused = results_of_table(table.with_columns(pl.Series("score", [True, False])))
+    assert results["score"].to_list() == [1.0, 0.0]
+    assert len(refused) == 0

@@ -163,3 +163,9 @@ def test_signature_agrees_with_split_name(names: list[str | None]) -> None:
 )
 def test_split_name(key: str, parts: tuple[str, str]) -> None:
     assert split_name(key) == parts
+
+
+@pytest.mark.parametrize("name", ["??", "???", "* *", "? ?"])
+def test_question_marks_name_nobody(name: str) -> None:
+    assert normalise_name(name) is None
+    assert normalise_names(pl.Series([name])).to_list() == [None]

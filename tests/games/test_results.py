@@ -174,3 +174,16 @@ def test_other_variants_are_reported_not_read(tmp_path: Path) -> None:
     assert errors.select("kind", "event", "reason").rows() == [
         ("variant", "a", "the variant is atomic")
     ]
+
+
+def test_nameless_players_are_not_one_person() -> None:
+    games = pl.DataFrame(
+        {
+            "white": ["?", "Alpha, A", "NN", "Alpha, A"],
+            "black": ["Beta, B", "??", "N.N.", "Beta, B"],
+            "result": ["1-0"] * 4,
+        }
+    )
+    assert results_of_games(games).select("player_1", "player_2").rows() == [
+        ("Alpha, A", "Beta, B")
+    ]

@@ -195,3 +195,20 @@ def test_known_speed_overrules_the_event_name() -> None:
 
 def test_only_classical_is_standard() -> None:
     assert set(CONDITIONS) - set(NOT_STANDARD) == {"classical"}
+
+
+@pytest.mark.parametrize(
+    ("control", "speed"),
+    [
+        ("3+2", "blitz"),  # minutes: 3 * 60 + 60 * 2 = 300 s
+        ("5+0", "blitz"),
+        ("10+5", "rapid"),  # 600 + 300 = 900 s
+        ("15+10", "rapid"),  # 900 + 600 = 1500 s
+        ("40/90+30", "classical"),  # 90 * 60 * 60/40 + 60 * 30 = 9900 s
+        ("15+0", "bullet"),  # a server's fifteen seconds
+        ("30+0", "bullet"),
+    ],
+)
+def test_minutes_where_seconds_would_make_no_sense(control: str, speed: str) -> None:
+    frame = pl.DataFrame({"time_control": [control], "event": ["Some Open"]})
+    assert frame.select(speed_of_games())["speed"].to_list() == [speed]

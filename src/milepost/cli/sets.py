@@ -146,7 +146,7 @@ def select(
     criteria = Criteria(
         elo=elo if elo is not None else (0 if mileposts else None),
         within=within,
-        widen=tuple(int(width) for width in _words(widen)),
+        widen=_widths(widen),
         until_turns=until_turns,
         years=parse_years(years) if years else None,
         exclude=frozenset(left_out) - {"none"},
@@ -180,6 +180,15 @@ def select(
             typer.echo(f"left out by: {said}", err=True)
         show.summarise(summary, output, target.errors_path, rows="games")
     show.leave_if_strict(summary, strict=strict)
+
+
+def _widths(text: str | None) -> tuple[int, ...]:
+    from milepost.errors import InputError
+
+    try:
+        return tuple(int(width) for width in _words(text))
+    except ValueError:
+        raise InputError(f"--widen: expected numbers such as 15,20, got {text!r}") from None
 
 
 def _words(text: str | None) -> tuple[str, ...]:

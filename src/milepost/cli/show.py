@@ -21,6 +21,7 @@ _NAMED = {
     "duplicate": "duplicate",
     "doubt": "doubtful",
     "no result": "without a result",
+    "no name": "with a nameless player",
     "no moves": "without moves",
     "no date": "without a date",
 }

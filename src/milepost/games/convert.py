@@ -17,7 +17,7 @@ from milepost.games.loading import are_tables, load_games, table_inputs
 from milepost.games.mapping import results_of_table
 from milepost.games.players import find_players
 from milepost.games.reading import read_chunk
-from milepost.games.results import HEADER_BATCH, read_headers, results_of_games
+from milepost.games.results import HEADER_BATCH, are_named, read_headers, results_of_games
 from milepost.games.sources import Source, find_sources
 from milepost.games.stream import GameStream, Summary
 from milepost.games.turns import BOOK_MOVES, attach_games, replay
@@ -186,7 +186,9 @@ def _results(stream: GameStream, *, require_moves: bool) -> Iterator[pl.DataFram
         stream.summary.findings["no moves"] += int((games["full_moves"] == 0).sum())
         kept = games.filter(pl.col("full_moves") > 0) if require_moves else games
         results = results_of_games(kept)
-        stream.summary.findings["no result"] += len(kept) - len(results)
+        unnamed = int((~are_named(kept)).sum())
+        stream.summary.findings["no name"] += unnamed
+        stream.summary.findings["no result"] += max(0, len(kept) - len(results) - unnamed)
         stream.summary.findings["no date"] += results["time"].null_count()
         stream.summary.kept += len(results) - len(games)
         yield results
@@ -253,7 +255,9 @@ def _results_of_tables(
             keep_duplicates=options.get("keep_duplicates", False),
         )
         results = results_of_games(games)
-        summary.findings["no result"] = len(games) - len(results)
+        unnamed = int((~are_named(games)).sum())
+        summary.findings["no name"] = unnamed
+        summary.findings["no result"] = max(0, len(games) - len(results) - unnamed)
         return results, errors, summary
     pieces, refused = [], [ERRORS.empty()]
     for name, frame in frames:

@@ -195,7 +195,7 @@ def _score(raw: pl.DataFrame) -> pl.Expr:
             .when(ours == theirs)
             .then(0.5)
         )
-    if raw.schema["score"].is_numeric():
+    if raw.schema["score"].is_numeric() or raw.schema["score"] == pl.Boolean:
         value = pl.col("score").cast(pl.Float64)
         return pl.when(value.is_in([0.0, 0.5, 1.0])).then(value)
     text = pl.col("score").cast(pl.String).str.strip_chars().str.to_lowercase()

@@ -52,7 +52,7 @@ def normalise_name(name: str | None) -> str | None:
     plain = _SEPARATORS.sub(" ", _without_diacritics(plain).translate(_LETTERS_WITHOUT_PARTS))
     parts = [part.strip() for part in plain.split(",")]
     joined = ", ".join(part for part in parts if part)
-    return None if joined in _NOBODY else joined
+    return None if joined in _NOBODY or not joined.strip("?* ") else joined
 
 
 def _folded(text: str) -> str:
@@ -93,7 +93,7 @@ def normalise_names(names: pl.Series) -> pl.Series:
     others = (~is_plain).fill_null(False).arg_true()
     if len(others):
         plain = plain.scatter(others, [normalise_name(name) for name in names[others]])
-    nobody = plain.is_in(sorted(_NOBODY))
+    nobody = plain.is_in(sorted(_NOBODY)) | (plain.str.strip_chars("?* ") == "")
     return plain.zip_with(~nobody, pl.Series([None], dtype=pl.String)) if nobody.any() else plain
 
 

@@ -10,6 +10,7 @@ from milepost.errors import TableError
 from milepost.games.chunks import Batch
 from milepost.games.lengths import last_move_numbers
 from milepost.games.movetext import result_token
+from milepost.games.names import normalise_names
 from milepost.games.reading import READABLE_VARIANTS, errors_table
 from milepost.games.scan import Block
 from milepost.games.tags import TAG_COLUMNS, tag_columns
@@ -78,7 +79,7 @@ def read_headers(batch: Batch) -> Frames:
 
 
 def results_of_games(games: Any) -> pl.DataFrame:
-    """Return the results of a games table; games without a result are left out.
+    """Return the results of a games table; games without a result or a player's name are left out.
 
     Parameters
     ----------
@@ -103,7 +104,7 @@ def results_of_games(games: Any) -> pl.DataFrame:
     for side in ("white", "black"):
         if f"{side}_key" not in frame.columns:
             frame = frame.with_columns(pl.col(side).alias(f"{side}_key"))
-    found = frame.filter(pl.col("result").is_in(KNOWN_RESULTS)).with_columns(
+    found = frame.filter(pl.col("result").is_in(KNOWN_RESULTS), are_named(frame)).with_columns(
         time_of_dates().alias("time"),
         time_known().alias("time_known"),
         pl.coalesce("white_key", "white").alias("player_1"),
@@ -116,6 +117,12 @@ def results_of_games(games: Any) -> pl.DataFrame:
         pl.col("black_elo").alias("elo_2"),
     )
     return RESULTS.conform(found).select(RESULTS.names)
+
+
+def are_named(games: pl.DataFrame) -> pl.Series:
+    """Return for which games both players have a name: all the nameless are not one person."""
+    named = [normalise_names(games[side]).is_not_null() for side in ("white", "black")]
+    return named[0] & named[1]
 
 
 def time_of_dates() -> pl.Expr:

@@ -35,7 +35,9 @@ _MOVES_COUNTED = 60
 
 # Base times in minutes of over-the-board controls. A broadcast often writes "90+30" for ninety
 # minutes and thirty seconds where PGN wants seconds; ninety seconds with thirty more for each move
-# is a control that nobody plays.
+# is a control that nobody plays. So are up to ten seconds ("3+2"), a quarter of a minute with ten
+# seconds more ("15+10"), and forty moves in ninety seconds ("40/90+30"). "15+0" and "30+0" are
+# seconds: servers have them.
 _MINUTE_BASES = tuple(
     map(float, (40, 45, 50, 60, 75, 80, 85, 90, 95, 100, 105, 110, 115, 120, 150, 180))
 )
@@ -49,7 +51,15 @@ def speed_of_games() -> pl.Expr:
     moves = parts.struct.field("1").cast(pl.Float64, strict=False)
     base = parts.struct.field("2").cast(pl.Float64, strict=False)
     increment = parts.struct.field("3").cast(pl.Float64, strict=False).fill_null(0.0)
-    in_minutes = moves.is_null() & base.is_in(_MINUTE_BASES) & (increment >= 10)
+    in_minutes = (
+        pl.when(moves.is_null())
+        .then(
+            (base.is_in(_MINUTE_BASES) & (increment >= 10))
+            | base.is_between(1, 10)
+            | (base.is_between(11, 60) & (increment >= 5))
+        )
+        .otherwise((moves >= 10) & (base < 300))
+    )
     seconds = pl.when(in_minutes).then(base * 60).otherwise(base)
     for_sixty = seconds * pl.when(moves > 0).then(_MOVES_COUNTED / moves).otherwise(1.0)
     for_sixty = for_sixty + increment * _MOVES_COUNTED
