@@ -21,7 +21,7 @@ from milepost.analysis.engines import find_engine
 from milepost.analysis.plans import make_plan
 from milepost.analysis.run import Job, RunState, analyse
 from milepost.analysis.store import EvaluationStore, stored_position
-from milepost.errors import EngineError, InputError
+from milepost.errors import EngineError, InputError, WorkerError
 
 PLAN = replace(make_plan("quick"), depth=6)
 NODE = "MILEPOST_TEST_NODE"
@@ -300,3 +300,8 @@ def test_without_ray_the_message_says_what_to_install(monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(InputError, match=r"pip install milepost\[cluster\]"):
         cluster_module._import_ray()
+
+
+def test_an_address_where_nobody_listens_is_refused_at_once() -> None:
+    with pytest.raises(WorkerError, match=r"no Ray cluster at 127\.0\.0\.1:1: "):
+        cluster_module._knock("127.0.0.1:1")

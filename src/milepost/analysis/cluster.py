@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import socket
 import time
 from collections import Counter, deque
 from collections.abc import Generator, Iterator
@@ -36,6 +37,7 @@ LOOK_SECONDS = 5.0
 """How often the driver looks for CPUs that have joined."""
 PATIENCE_SECONDS = 60.0
 """After so long without any worker, a warning is logged."""
+KNOCK_SECONDS = 5.0
 STOP_SECONDS = 0.5
 """What the workers have to end their engines when the run is over."""
 OBJECT_STORE_BYTES = 100_000_000
@@ -125,20 +127,37 @@ def _connected(ray: ModuleType, address: str | None) -> Iterator[None]:
 
 def _connect(ray: ModuleType, address: str | None) -> None:
     quiet = {"logging_level": logging.WARNING, "log_to_driver": False}
+    named = os.environ.get("RAY_ADDRESS") if address == "auto" else address
+    if named:
+        _knock(named)
     if address is not None:
         try:
             ray.init(address=address, **quiet)
             return
         except (ConnectionError, RuntimeError, ValueError) as error:
             # Under auto a ConnectionError says that no Ray runs here; a named one must be there.
-            named = os.environ.get("RAY_ADDRESS") if address == "auto" else address
             if named or not isinstance(error, ConnectionError):
                 raise WorkerError(f"no Ray cluster at {named or address}: {error}") from error
     # The processes of the new cluster inherit it: they shall not report to anybody.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     ray.init(
-        address="local", include_dashboard=False, object_store_memory=OBJECT_STORE_BYTES, **quiet
+        address="local",
+        include_dashboard=False,
+        object_store_memory=OBJECT_STORE_BYTES,
+        _node_ip_address="127.0.0.1",  # one machine needs no door to the network
+        **quiet,
     )
+
+
+def _knock(address: str) -> None:
+    """Refuse at once an address where nobody listens: Ray itself tries for minutes."""
+    host, colon, port = address.rpartition(":")
+    if "://" in address or not (colon and port.isdecimal()):
+        return  # a form that only Ray understands
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), KNOCK_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        raise WorkerError(f"no Ray cluster at {address}: {error}") from error
 
 
 class _ForeignEngineError(Exception):

@@ -8,10 +8,11 @@ and the rest goes on. Finished positions are written every few seconds.
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -183,7 +184,9 @@ def analyse(
         from milepost.analysis.cluster import run_cluster
 
         outcomes = run_cluster(missing, engine, plan, dict(setup.options), state, address=cluster)
-    save_outcomes(outcomes, store, setup.digest, state, report)
+    # Closed at once, so that no engine outlives a failure to store.
+    with contextlib.closing(outcomes):
+        save_outcomes(outcomes, store, setup.digest, state, report)
     return state
 
 
@@ -224,7 +227,7 @@ def _run_threads(
     options: dict[str, str],
     workers: int,
     state: RunState,
-) -> Iterator[Outcome]:
+) -> Generator[Outcome]:
     waiting: queue.SimpleQueue[Job] = queue.SimpleQueue()
     for job in jobs:
         waiting.put(job)
