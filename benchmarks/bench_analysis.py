@@ -45,6 +45,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
     parser.add_argument("--positions", type=int, default=24, help="for the plans of depth 13")
     parser.add_argument("--seed", type=int, default=2011)
+    parser.add_argument("--only", choices=("overhead", "plans"))
     arguments = parser.parse_args()
     try:
         program = find_engine()
@@ -54,8 +55,10 @@ def main() -> None:
     turns = _turns(arguments.seed)
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        _overhead(work, program, turns[: 2 * arguments.positions])
-        _two_stages(work, program, turns[: arguments.positions])
+        if arguments.only in (None, "overhead"):
+            _overhead(work, program, turns[: 4 * arguments.positions])
+        if arguments.only in (None, "plans"):
+            _two_stages(work, program, turns[: arguments.positions])
 
 
 def _turns(seed: int) -> list[tuple[str, str]]:

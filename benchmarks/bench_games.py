@@ -44,6 +44,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--only", choices=("headers", "turns", "memory"))
     parser.add_argument("--peak", nargs=2, metavar=("COMMAND", "FILE"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.peak:
@@ -57,23 +58,26 @@ def main() -> None:
         tournament = _joined(work / "mileposts.pgn", sorted(SHARED.glob("mileposts/*/*.pgn")), 8)
         server = _joined(work / "lichess.pgn", sorted(SHARED.glob("lichess/*.pgn")), 8)
         everything = _joined(work / "all.pgn", sorted(SHARED.glob("**/*.pgn")), 8)
-        print("results from headers, processor time of one core:")
-        for name, file in (
-            ("tournament games", tournament),
-            ("server games", server),
-            ("all files", everything),
-        ):
-            _compare_headers(name, file, arguments.repeats)
-        print("turns from PGN, wall time:")
-        for name, pattern in (
-            ("tournament games", "mileposts/2011-2014/*.pgn"),
-            ("server games", "lichess/*.pgn"),
-        ):
-            file = _joined(work / "turns.pgn", sorted(SHARED.glob(pattern)), 1)
-            _compare_turns(name, file, work, arguments.repeats)
-        print("peak memory, MiB, at 1 and 10 times the input:")
-        for command in ("results", "turns"):
-            _compare_memory(command, work)
+        if arguments.only in (None, "headers"):
+            print("results from headers, processor time of one core:")
+            for name, file in (
+                ("tournament games", tournament),
+                ("server games", server),
+                ("all files", everything),
+            ):
+                _compare_headers(name, file, arguments.repeats)
+        if arguments.only in (None, "turns"):
+            print("turns from PGN, wall time:")
+            for name, pattern in (
+                ("tournament games", "mileposts/2011-2014/*.pgn"),
+                ("server games", "lichess/*.pgn"),
+            ):
+                file = _joined(work / "turns.pgn", sorted(SHARED.glob(pattern)), 1)
+                _compare_turns(name, file, work, arguments.repeats)
+        if arguments.only in (None, "memory"):
+            print("peak memory, MiB, at 1 and 10 times the input:")
+            for command in ("results", "turns"):
+                _compare_memory(command, work)
 
 
 def _joined(target: Path, files: list[Path], copies: int) -> Path:
@@ -107,7 +111,7 @@ def _compare_headers(name: str, file: Path, repeats: int) -> None:
     def reader() -> float:
         begun = time.process_time()
         games = 0
-        for batch in cut_batches(find_sources([file]), Reading(), games=HEADER_BATCH):
+        for batch in cut_batches(find_sources([file]), Reading(digest=False), games=HEADER_BATCH):
             games += len(read_headers(batch)["games"])
         return (time.process_time() - begun) / games
 

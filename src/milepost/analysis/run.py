@@ -121,7 +121,8 @@ def engine_setup(program: str | Path, plan: Plan, options: dict[str, str]) -> En
         raise InputError(f"--engine-option: {', '.join(clash)} is set by the plan")
     merged = {**plan.options, **options}
     with UciEngine(program) as engine:
-        engine.configure(merged)
+        # Told from what it declares: to load its net just for this would take most of a second run.
+        engine.check_options(merged)
         return make_setup(engine.name, engine.declared, merged, plan.text)
 
 

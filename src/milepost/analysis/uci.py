@@ -89,11 +89,16 @@ class UciEngine:
         EngineAnswerError
             If the engine has no such option: it would ignore it in silence.
         """
+        self.check_options(options)
         for name, value in options.items():
-            if name not in self.declared:
-                raise EngineAnswerError(f"{self.name} has no option {name!r}")
             self.send(f"setoption name {name} value {value}")
         self.wait_ready()
+
+    def check_options(self, options: Iterable[str]) -> None:
+        """Raise `EngineAnswerError` if the engine lacks one of these options."""
+        for name in options:
+            if name not in self.declared:
+                raise EngineAnswerError(f"{self.name} has no option {name!r}")
 
     def wait_ready(self) -> None:
         """Wait until the engine has done what it was told."""

@@ -10,6 +10,10 @@ import typer
 
 from milepost.cli import options, show
 
+_DEMO_GAMES = 6
+_DEMO_DEPTH = 6
+"""Seconds on any machine; `milepost analyse` goes to depth 10."""
+
 
 def demo(
     output: Annotated[
@@ -53,6 +57,7 @@ def demo(
             keep_names=True,
         )
         write_games([data / "famous_games.pgn"], target("famous_games.csv"), workers=1)
+        _analyse_some(sample, folder, workers)
 
     results = read_table(folder / "results.csv", RESULTS)
     names = find_players(pl.read_parquet(folder / "games.parquet")).select("key", "name").unique()
@@ -84,3 +89,43 @@ def demo(
     for path in sorted(folder.glob("*.*")):
         if path.suffix in (".parquet", ".csv"):
             typer.echo(f"  {path}")
+
+
+def _analyse_some(sample: Path, folder: Path, workers: int) -> None:
+    """Let an engine score a few games; without one, take the evaluations in the comments."""
+    import polars as pl
+
+    from milepost.analysis.engines import find_engine
+    from milepost.analysis.imports import import_eval_comments
+    from milepost.analysis.plans import make_plan
+    from milepost.analysis.run import analyse, wanted_jobs
+    from milepost.analysis.spreads import make_spreads
+    from milepost.analysis.store import EvaluationStore
+    from milepost.errors import EngineError
+    from milepost.files import write_table
+
+    games = pl.read_parquet(folder / "games.parquet")
+    turns = pl.read_parquet(folder / "turns.parquet")
+    store = EvaluationStore(folder / "evaluations", create=True)
+    try:
+        program = find_engine()
+    except EngineError as error:
+        typer.echo(f"{error}\nGoing on with the evaluations in the sample's comments.", err=True)
+        setup = import_eval_comments(games, store).setup
+    else:
+        plan = make_plan("quick", depth=_DEMO_DEPTH)
+        some = turns.filter(pl.col("game_id").is_in(games["game_id"].head(_DEMO_GAMES).implode()))
+        jobs, _ = wanted_jobs(some, plan)
+        with show.analysis_bar(quiet=False) as report:
+            state = analyse(jobs, store, program, plan, workers=workers, report=report)
+        assert state.setup is not None
+        setup = state.setup
+        typer.echo(
+            f"{state.setup.name}: {state.total:,} positions of {_DEMO_GAMES} games, all moves to "
+            f"depth {_DEMO_DEPTH}: {state.done:,} analysed, {state.hits:,} were in the store",
+            err=True,
+        )
+        turns = some
+    spreads = make_spreads(turns, store, setup=setup.digest)
+    write_table(spreads.table, folder / "spreads.parquet")
+    typer.echo(f"{len(spreads.table):,} spreads -> {folder / 'spreads.parquet'}", err=True)

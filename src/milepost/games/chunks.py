@@ -86,6 +86,8 @@ class Reading:
 
     report: Report | None = None
     """Called with the progress."""
+    digest: bool = True
+    """Whether to digest the sources, for an output that says what it was made from."""
     inputs: list[dict[str, Any]] = field(default_factory=list)
     """Name, bytes and digest of each source that was read to its end."""
     failures: list[tuple[str, int, str]] = field(default_factory=list)
@@ -130,7 +132,7 @@ def cut_chunks(
         last_line = 1
         try:
             with open_bytes(source) as raw:
-                stream = DigestingStream(raw)
+                stream = DigestingStream(raw, digest=reading.digest)
                 path = None if raw.compression or keep_bytes else source.path
                 for block in scan_blocks(stream, block_bytes=BLOCK_BYTES):
                     reading.games += len(block)

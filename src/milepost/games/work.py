@@ -238,20 +238,21 @@ def source_identity(sources: Iterable[Source]) -> list[Any]:
 
 
 class DigestingStream:
-    """A byte stream that digests all that is read through it."""
+    """A byte stream that counts and, if wanted, digests all that is read through it."""
 
-    def __init__(self, stream: Readable):
+    def __init__(self, stream: Readable, *, digest: bool = True):
         self._stream = stream
-        self._digest = hashlib.sha256()
+        self._digest = hashlib.sha256() if digest else None
         self.bytes = 0
 
     def read(self, size: int) -> bytes:
         """Read up to `size` bytes."""
         data = self._stream.read(size)
-        self._digest.update(data)
+        if self._digest is not None:
+            self._digest.update(data)
         self.bytes += len(data)
         return data
 
-    def hexdigest(self) -> str:
-        """Return the digest of everything read."""
-        return self._digest.hexdigest()
+    def hexdigest(self) -> str | None:
+        """Return the digest of everything read; `None` if none was wanted."""
+        return self._digest.hexdigest() if self._digest is not None else None
