@@ -25,7 +25,7 @@ class MadeUpSearch:
         return SearchLog(values, ranks, order[0], 10)
 
 
-STANDARD = Plan("standard", 13)
+STANDARD = Plan("standard", 13, at_least=1)
 
 
 def test_standard_searches_the_promising_moves_deeper() -> None:
@@ -37,6 +37,13 @@ def test_standard_searches_the_promising_moves_deeper() -> None:
     assert found.values[13, "b"] == Value(45, None)
     assert (13, "c") not in found.values  # never copied from another depth
     assert found.nodes == 20
+
+
+def test_standard_searches_the_first_few_however_far_behind() -> None:
+    search = MadeUpSearch({"a": 900, "b": 100, "c": 50, "d": 40}, {"a": 900, "b": 90, "c": 60})
+    found = _evaluate_standard(search, Plan("standard", 13, at_least=3), None)
+    assert search.asked[1] == (13, ("a", "b", "c"))
+    assert found.deepest["d"] == 8
 
 
 def test_standard_searches_the_played_move_deeper_however_bad() -> None:
@@ -70,7 +77,7 @@ def test_plans_by_name() -> None:
     assert make_plan("multipv").width == 10
     assert make_plan("multipv", depth=9, width=5).text == "multipv depth 9 width 5"
     assert make_plan("single").options["MultiPV"] == "1"
-    assert make_plan("standard").text == "standard 8+13 margin 150"
+    assert make_plan("standard").text == "standard 8+13 margin 150 at least 5"
 
 
 @pytest.mark.parametrize(

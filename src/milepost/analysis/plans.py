@@ -46,6 +46,10 @@ class Plan:
     """standard: the depth to which all moves are searched."""
     margin_cp: int = 150
     """standard: moves so much worse than the best are not searched further."""
+    at_least: int = 5
+    """standard: so many of the best moves are searched further, however far behind they are.
+
+    With the margin alone the top five values changed more than another hash size changes them."""
     timeout: float = 600.0
     """Seconds after which a search counts as hanging; no part of the set-up."""
 
@@ -61,7 +65,8 @@ class Plan:
     def text(self) -> str:
         """The plan as it stands in the set-up's digest."""
         if self.name == "standard":
-            return f"standard {self.first_depth}+{self.depth} margin {self.margin_cp}"
+            margin = f"margin {self.margin_cp} at least {self.at_least}"
+            return f"standard {self.first_depth}+{self.depth} {margin}"
         return f"{self.name} depth {self.depth} width {self.width}"
 
     @property
@@ -174,7 +179,11 @@ def _evaluate_standard(
     order = first.moves_at(plan.first_depth)
     shallow = {move: first.values[plan.first_depth, move] for move in order}
     best = shallow[order[0]]
-    wanted = [move for move in order if _within(shallow[move], best, plan.margin_cp)]
+    wanted = [
+        move
+        for place, move in enumerate(order)
+        if place < plan.at_least or _within(shallow[move], best, plan.margin_cp)
+    ]
     if played is not None and played not in wanted:
         wanted.append(played)
     values = dict(first.values)
