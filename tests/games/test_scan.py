@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from milepost.games import scan
-from milepost.games.scan import comment_is_open, find_games, scan_blocks
+from milepost.games import boundaries, scan
+from milepost.games.boundaries import comment_is_open, find_games
+from milepost.games.scan import scan_blocks
 from milepost.games.sources import BadBytesError
 
 ScanGames = Callable[..., list[Any]]
@@ -24,19 +25,19 @@ ONE = HEAD % b"one" + b"1. e4 e5 1-0\n"
 TWO = HEAD % b"two" + b"1. d4 d5 0-1\n"
 
 
-def both_ways(text: bytes) -> tuple[scan.Found | None, scan.Found]:
+def both_ways(text: bytes) -> tuple[boundaries.Found | None, boundaries.Found]:
     """The games of a text by array operations, where they apply, and by the rules."""
     data = np.frombuffer(text, dtype=np.uint8)
     newlines = np.flatnonzero(data == 0x0A)
     line_starts = np.concatenate(([0], newlines + 1))
     line_starts = line_starts[line_starts < len(data)]
     return (
-        scan._find_plain_games(text, data, newlines, line_starts),
-        scan._find_games_by_rules(text, data, newlines, line_starts),
+        boundaries._find_plain_games(text, data, newlines, line_starts),
+        boundaries._find_games_by_rules(text, data, newlines, line_starts),
     )
 
 
-def assert_same(plain: scan.Found, ruled: scan.Found, about: object) -> None:
+def assert_same(plain: boundaries.Found, ruled: boundaries.Found, about: object) -> None:
     assert plain.starts.tolist() == ruled.starts.tolist(), about
     assert plain.movetexts.tolist() == ruled.movetexts.tolist(), about
     assert plain.line_indexes.tolist() == ruled.line_indexes.tolist(), about
@@ -335,7 +336,7 @@ def test_each_byte_is_looked_at_a_few_times_only(
         looked_at += len(game)
         return real(game, **options)
 
-    monkeypatch.setattr(scan, "comment_is_open", counting)
+    monkeypatch.setattr(boundaries, "comment_is_open", counting)
     find_games(text)
     assert looked_at <= len(text)
 

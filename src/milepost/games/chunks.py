@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from milepost.errors import InputError
-from milepost.games.scan import BLOCK_BYTES, Block, Positions, scan_blocks
+from milepost.games.boundaries import Positions
+from milepost.games.scan import BLOCK_BYTES, Block, scan_blocks
 from milepost.games.sources import Source, open_bytes
 from milepost.games.work import DigestingStream, Progress, Report
 

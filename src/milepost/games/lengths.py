@@ -7,7 +7,8 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from milepost.games.scan import Block, Positions
+from milepost.games.boundaries import Positions
+from milepost.games.scan import Block
 
 _COMMENT = re.compile(rb"\{[^}]*\}?|;[^\n]*|^%[^\n]*", re.MULTILINE)
 _VARIATION = re.compile(rb"\([^()]*\)")

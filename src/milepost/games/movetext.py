@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import chess
 import chess.pgn
 
-from milepost.games.scan import comment_is_open
+from milepost.games.boundaries import comment_is_open
 from milepost.games.tags import decode
 
 # So many digits at most: longer numbers are damage, and would not fit the columns.

@@ -15,7 +15,8 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from milepost.games.scan import Block, Positions
+from milepost.games.boundaries import Positions
+from milepost.games.scan import Block
 
 TAG_COLUMNS = {
     "Event": "event",
