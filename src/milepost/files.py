@@ -112,6 +112,8 @@ class TableWriter:
         """Add rows."""
         try:
             self._write(frame.select(self._empty.columns))
+        except BrokenPipeError:
+            raise  # the reader of a pipe has left: no fault of the output
         except OSError as error:
             raise OutputError(f"cannot write {self.path}: {error.strerror or error}") from error
         self.rows += len(frame)

@@ -279,3 +279,24 @@ def test_kill_nine_loses_only_what_was_not_kept(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, check=True)
     assert b"parts were there already" in done.stderr
     assert len(pl.read_parquet(output)) > 0
+
+
+def test_a_reader_that_leaves_is_no_error() -> None:
+    command = [sys.executable, "-m", "milepost", "games", str(SAMPLE), "-o", "-", "-q", "-j", "1"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.read(10)
+    process.stdout.close()
+    assert process.stderr is not None
+    with process.stderr:
+        assert process.stderr.read() == b""
+    assert process.wait() == 0
+
+
+def test_a_table_of_which_nothing_can_be_used_is_an_error(tmp_path: Path) -> None:
+    table = tmp_path / "tennis.csv"
+    table.write_text("date,winner,loser,score\n2001-01-01,a,b,6-1 7-5\n", encoding="utf-8")
+    mapping = "time=date,player_1=winner,player_2=loser"
+    done = run("results", table, "--map", mapping, "-o", tmp_path / "out.csv")
+    assert done.returncode == 1
+    assert b"none of the 1 rows can be used" in done.stderr

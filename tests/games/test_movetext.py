@@ -229,7 +229,7 @@ def test_no_result_behind_the_moves_is_a_doubt() -> None:
     assert line.doubts == ["no result behind the moves: cut short?"]
 
 
-@pytest.mark.parametrize("text", ["", "1-0", " *", "{forfeit} 0-1"])
+@pytest.mark.parametrize("text", ["1-0", " *", "{forfeit} 0-1"])
 def test_game_without_moves_is_no_doubt(text: str) -> None:
     line = read_moves(text.encode())
     assert (line.moves, line.error, line.doubts) == ([], None, [])
@@ -324,3 +324,7 @@ def test_clocks_written_by_python_chess_are_read_back(seconds: float) -> None:
 )  # fmt: skip
 def test_result_token_stands_at_the_end(text: str, token: str | None) -> None:
     assert result_token(text.encode()) == token
+
+
+def test_nothing_behind_the_tags_is_a_doubt() -> None:
+    assert read_moves(b"").doubts == ["no result and no moves behind the tags: cut short?"]

@@ -210,7 +210,7 @@ def test_forfeit_without_moves(read_pgn: Read) -> None:
 def test_header_without_movetext_is_a_game(read_pgn: Read) -> None:
     games, errors = read_pgn('[Event "x"]\n[White "W"]\n[Result "1-0"]\n\n' + game("1. e4 *", "V"))
     assert games["white"].to_list() == ["W", "V"]
-    assert findings(errors) == []
+    assert findings(errors) == [("doubt", "no result and no moves behind the tags: cut short?")]
 
 
 def test_moves_without_tags_are_a_game(read_pgn: Read) -> None:
@@ -313,3 +313,17 @@ def test_real_game_behind_a_megabyte_of_rubbish(read_pgn: Read) -> None:
 def test_reading_twice_gives_the_same_tables(bundled_data: Path) -> None:
     first, second = (read_games([bundled_data / "famous_games.pgn"])[0] for _ in range(2))
     assert first.equals(second)
+
+
+def test_a_game_cut_short_of_its_ply_count_is_broken(read_pgn: Read) -> None:
+    games, errors = read_pgn(game("1. e4 e5 2. Nf3", PlyCount="85"))
+    assert games["broken"].to_list() == [True]
+    assert errors.select("kind", "reason", "plies_kept").rows() == [
+        ("broken", "cut short: PlyCount is 85, 3 were read", 3)
+    ]
+
+
+def test_a_game_cut_in_its_tags_is_broken(read_pgn: Read) -> None:
+    cut = game("", PlyCount="85").rstrip() + "\n["
+    _, errors = read_pgn(cut)
+    assert errors["kind"].to_list() == ["broken"]

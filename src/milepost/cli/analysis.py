@@ -81,7 +81,7 @@ def analyse(
     from milepost.analysis.jury import add_jury
     from milepost.analysis.plans import make_plan
     from milepost.analysis.run import analyse as run_analysis
-    from milepost.analysis.run import wanted_jobs
+    from milepost.analysis.run import engine_setup, wanted_jobs
     from milepost.analysis.store import EvaluationStore
 
     members = [(find_engine(engine), make_plan(plan, depth=depth, width=width))]
@@ -93,6 +93,8 @@ def analyse(
         typer.echo(
             f"{len(errors):,} things were wrong with the games: see milepost turns", err=True
         )
+    for program, each in members:
+        engine_setup(program, each, uci_options)  # a wrong option is told before a store is made
     opened = EvaluationStore(store, create=True)
     setups: list[EngineSetup] = []
     failed = 0

@@ -1,7 +1,7 @@
 """The `milepost` command; the one place where errors become exit codes.
 
-Exit codes: 0 done (perhaps with warnings), 1 failed or `--strict` found errors, 2 wrong usage,
-130 interrupted.
+Exit codes: 0 done (perhaps with warnings), 1 failed or `--strict` found errors, 2 an unknown
+command or option, 130 interrupted.
 """
 
 from __future__ import annotations

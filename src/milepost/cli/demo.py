@@ -89,6 +89,8 @@ def demo(
     for path in sorted(folder.glob("*.*")):
         if path.suffix in (".parquet", ".csv"):
             typer.echo(f"  {path}")
+    typer.echo(f"Evaluations (milepost store info {folder / 'evaluations'}):")
+    typer.echo(f"  {folder / 'evaluations'}")
 
 
 def _analyse_some(sample: Path, folder: Path, workers: int) -> None:

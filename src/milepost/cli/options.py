@@ -11,12 +11,15 @@ Inputs = Annotated[
     list[str],
     typer.Argument(
         metavar="INPUT...",
-        help="PGN files, folders, patterns, or - for standard input; plain, .gz, .bz2 or .zst.",
+        help="PGN files, folders, patterns, or - for standard input; plain, .gz, .bz2 or .zst. "
+        "Tables that milepost wrote will do where they hold what is needed.",
     ),
 ]
 Output = Annotated[
     str,
-    typer.Option("--output", "-o", metavar="OUT", help="The table to write; - is standard output."),
+    typer.Option(
+        "--output", "-o", metavar="OUT", help="The table to write; - is standard output, as CSV."
+    ),
 ]
 Format = Annotated[
     str | None,
@@ -24,7 +27,11 @@ Format = Annotated[
 ]
 Errors = Annotated[
     str | None,
-    typer.Option("--errors", metavar="FILE", help="The errors table [default: OUT.errors.csv]."),
+    typer.Option(
+        "--errors",
+        metavar="FILE",
+        help="The errors table [default: beside OUT, as NAME.errors.csv].",
+    ),
 ]
 Strict = Annotated[
     bool, typer.Option("--strict", help="Exit with 1 if a game was broken or unreadable.")

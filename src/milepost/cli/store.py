@@ -92,7 +92,8 @@ def export(
     form: Annotated[
         str | None,
         typer.Option(
-            "--format", help="parquet or ndjson (by the ending of OUT), or delta: the text log."
+            "--format",
+            help="parquet, csv or ndjson (by the ending of OUT), or delta: the text log.",
         ),
     ] = None,
     width: Annotated[int, typer.Option("--width", min=1, help="delta: moves a turn.")] = 10,

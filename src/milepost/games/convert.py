@@ -281,6 +281,11 @@ def _results_of_tables(
     both = pl.concat([results["player_1"], results["player_2"].alias("player_1")])
     summary.players = both.n_unique()
     all_refused = pl.concat(refused)
+    if len(all_refused) and not len(results):
+        first = all_refused["reason"][0]
+        raise InputError(
+            f"none of the {len(all_refused):,} rows can be used; the first: {first} (see --map)"
+        )
     summary.games = len(results) + len(all_refused)
     summary.findings["unreadable"] = len(all_refused)
     return results, all_refused, summary

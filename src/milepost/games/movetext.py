@@ -195,8 +195,9 @@ def _look_for_oddities(line: Mainline, text: str, board: chess.Board | None) -> 
         line.doubts.append(f"text that is no move: {rest[begin:].split()[0][:20]!r}")
     if board is not None and board.is_checkmate():
         line.mated = "0-1" if board.turn else "1-0"
-    if line.result_token is None and line.moves:
-        line.doubts.append("no result behind the moves: cut short?")
+    if line.result_token is None:
+        where = "behind the moves" if line.moves else "and no moves behind the tags"
+        line.doubts.append(f"no result {where}: cut short?")
 
 
 def result_token(movetext: bytes) -> str | None:

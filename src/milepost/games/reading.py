@@ -90,6 +90,8 @@ def read_chunk(
             chess960=variant == "chess960",
             watch=None if book_moves is None else watch(tags.get("FEN"), len(rows)),
         )
+        if line.error is None and line.result_token is None and _misses_plies(tags, line):
+            line.error = f"cut short: PlyCount is {tags['PlyCount']}, {len(line.moves)} were read"
         if not line.moves and not any(_is_name(tags.get(side)) for side in ("White", "Black")):
             reason = line.error or "neither players nor moves"
             errors.append({**about, "kind": "unreadable", "reason": reason})
@@ -162,6 +164,12 @@ def _unless_empty(values: list[Any]) -> list[Any] | None:
     return values if any(value is not None for value in values) else None
 
 
+def _misses_plies(tags: dict[str, str], line: Mainline) -> bool:
+    """Whether PlyCount promises more moves than there are."""
+    count = tags.get("PlyCount", "")
+    return count.isascii() and count.isdigit() and len(count) < 6 and int(count) > len(line.moves)
+
+
 def _doubts(tags: dict[str, str], line: Mainline) -> list[str]:
     doubts = list(line.doubts)
     result = tags.get("Result")
@@ -171,6 +179,6 @@ def _doubts(tags: dict[str, str], line: Mainline) -> list[str]:
         doubts.append(f"the result is {result} in the tags, {line.result_token} behind the moves")
     count = tags.get("PlyCount", "")
     # As numbers, since "007" is 7; not with int(), which refuses some digits and long numbers.
-    if count.isdecimal() and count.lstrip("0") != str(len(line.moves)) and line.moves:
+    if count.isdecimal() and (count.lstrip("0") or "0") != str(len(line.moves)):
         doubts.append(f"PlyCount is {count[:20]}, but {len(line.moves)} half-moves were read")
     return doubts
