@@ -300,3 +300,14 @@ def test_a_table_of_which_nothing_can_be_used_is_an_error(tmp_path: Path) -> Non
     done = run("results", table, "--map", mapping, "-o", tmp_path / "out.csv")
     assert done.returncode == 1
     assert b"none of the 1 rows can be used" in done.stderr
+
+
+def test_options_that_a_table_cannot_use_are_refused(tmp_path: Path) -> None:
+    table = tmp_path / "results.csv"
+    table.write_text("time,player_1,player_2,score\n2001,a,b,1\n", encoding="utf-8")
+    names = tmp_path / "names.csv"
+    names.write_text("spelling,name\na,b\n", encoding="utf-8")
+    for extra in (["--keep-duplicates"], ["--keep-names", "--aliases", str(names)]):
+        done = run("results", table, "-o", tmp_path / "out.csv", *extra)
+        assert done.returncode == 1, extra
+        assert b"Traceback" not in done.stderr

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import polars as pl
-
 from milepost.analysis.engines import EngineSetup
 from milepost.analysis.store import EvaluationStore
 from milepost.errors import InputError
@@ -109,13 +107,3 @@ def _final(row: dict[str, Any], table: dict[tuple[int, str], int], move: str) ->
 def _mean(values: Sequence[int | None]) -> int | None:
     known = [value for value in values if value is not None]
     return round(sum(known) / len(known)) if len(known) == len(values) and known else None
-
-
-def jury_members(store: EvaluationStore) -> pl.DataFrame:
-    """Return which set-ups of a store are juries, and of whom."""
-    rows = [
-        {"setup": digest, "members": about["options"].get("Members")}
-        for digest, about in store.known_setups().items()
-        if about["plan"] == "jury"
-    ]
-    return pl.DataFrame(rows, schema={"setup": pl.String, "members": pl.String})

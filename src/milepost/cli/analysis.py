@@ -207,6 +207,8 @@ def spreads(
     from milepost.analysis.spreads import make_spreads
     from milepost.analysis.store import EvaluationStore
     from milepost.files import format_of, provenance, write_table
+    from milepost.games.loading import table_inputs
+    from milepost.games.sources import find_sources
 
     format_of(output, form)
     opened = EvaluationStore(store)
@@ -233,7 +235,7 @@ def spreads(
             "keep_repetitions": keep_repetitions,
             "book_moves": book_moves,
         },
-        [{"name": name} for name in inputs],
+        table_inputs(find_sources(inputs)),
     )
     write_table(found.table, output, form=form, made=made)
     if not quiet:

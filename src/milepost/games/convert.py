@@ -259,6 +259,10 @@ def _results_of_tables(
         summary.findings["no name"] = unnamed
         summary.findings["no result"] = max(0, len(games) - len(results) - unnamed)
         return results, errors, summary
+    if options.get("keep_duplicates"):
+        raise InputError("--keep-duplicates is for games: rows of other tables are all kept")
+    if options.get("keep_names") and options.get("aliases") is not None:
+        raise InputError("--keep-names leaves the names as they are: give no --aliases with it")
     pieces, refused = [], [ERRORS.empty()]
     for name, frame in frames:
         found, bad = results_of_table(frame, mapping, source=name)

@@ -26,10 +26,12 @@ def are_tables(sources: list[Source]) -> bool:
 
 
 def table_inputs(sources: list[Source]) -> list[dict[str, Any]]:
-    """Return name, size and digest of each table, for the provenance."""
-    inputs = []
+    """Return name, size and digest of each file, for the provenance."""
+    inputs: list[dict[str, Any]] = []
     for source in sources:
-        assert source.path is not None
+        if source.path is None:
+            inputs.append({"name": source.name})
+            continue
         with source.path.open("rb") as handle:
             digest = hashlib.file_digest(handle, "sha256").hexdigest()
         inputs.append({"name": source.name, "bytes": source.size, "sha256": digest})
