@@ -1,0 +1,140 @@
+"""From values to scaled differences: how much worse an option is than the best one.
+
+Regan & Haworth 2011 measure an error on a scale where a pawn counts less the further the game is
+from even: the difference between two values is the integral of dx / (C + |x|) between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from milepost.choice.spreads import Floats, Spreads
+from milepost.errors import InputError
+
+LOG = "log"
+RAW = "raw"
+WIN_PROBABILITY = "win-probability"
+DIFFERENCES = (LOG, RAW, WIN_PROBABILITY)
+CAP = 4.0
+TIE_SHIFT = 0.03
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How values become differences."""
+
+    difference: str = LOG
+    """``"log"``, ``"raw"`` or ``"win-probability"``."""
+    constant: float = 1.0
+    """C of the log scale, in the unit of the values."""
+    cap: float | None = CAP
+    """Values are clipped so far under the best one before scaling; None = not at all."""
+    tie_shift: float = TIE_SHIFT
+    """Added to the scaled difference of later options that equal the best one; 0 = off."""
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no sense."""
+        if self.difference not in DIFFERENCES:
+            raise InputError(
+                f"the difference is one of {', '.join(DIFFERENCES)}, got {self.difference!r}"
+            )
+        if not self.constant > 0:
+            raise InputError(f"the constant of the log scale is over 0, got {self.constant}")
+        if self.cap is not None and not self.cap > 0:
+            raise InputError(f"the cap is over 0, or None for none, got {self.cap}")
+        if not self.tie_shift >= 0:
+            raise InputError(f"the tie shift is at least 0, got {self.tie_shift}")
+
+    def apply(self, values: Floats) -> Floats:
+        """Put values on the scale on which differences are taken.
+
+        The log scale is sign(x) ln(1 + |x|/C), an integral of dx / (C + |x|) through zero: with it
+        the opposite signs of two values need no special case. Not multiplied by C, so that the
+        slope at zero is 1/C. Win probability: 1 / (1 + 10^(-x/4)), x in pawns.
+        """
+        if self.difference == LOG:
+            logs: Floats = np.sign(values) * np.log1p(np.abs(values) / self.constant)
+            return logs
+        if self.difference == WIN_PROBABILITY:
+            chances: Floats = 0.5 * (1.0 + np.tanh(values * (np.log(10.0) / 8.0)))
+            return chances
+        return values
+
+
+def scaled_differences(spreads: Spreads, scale: Scale) -> Floats:
+    """Return each option's scaled difference to the best of its decision; inf for padding.
+
+    With the tie shift: the first listed of equal best options has 0, the others the shift. The
+    difference that enters projections includes it.
+    """
+    values, offsets = spreads.values, spreads.offsets
+    best = np.repeat(values[offsets[:-1]], spreads.counts)
+    delta = _against(best, values, scale)
+    if scale.tie_shift > 0:
+        tied = values == best
+        tied[offsets[:-1]] = False
+        delta[tied] = scale.tie_shift
+    return delta
+
+
+def raw_losses(spreads: Spreads) -> Floats:
+    """Return how much worth each option gives away, in the unit of the values; inf for padding."""
+    return np.repeat(spreads.values[spreads.offsets[:-1]], spreads.counts) - spreads.values
+
+
+def depth_differences(spreads: Spreads, scale: Scale, depths: Sequence[int]) -> Floats:
+    """Return scaled differences at several depths, each against the best option at that depth.
+
+    An option that is not known at a depth takes its value at the next greater depth where it is
+    known, or else at the next smaller: what it is worth to someone who sees only so far is closest
+    to what was seen there. The last depth is the final one: its values, and the tie shift, are
+    those of `scaled_differences` (shallower ties have no order to speak of).
+
+    Parameters
+    ----------
+    spreads
+        With values by depth.
+    scale
+        How values become differences.
+    depths
+        The depths wanted, one column each.
+
+    Raises
+    ------
+    InputError
+        If a depth is not there.
+    """
+    table = spreads.depth_values
+    missing = [depth for depth in depths if depth not in spreads.depths]
+    if table is None or missing:
+        have = ", ".join(map(str, spreads.depths)) or "none"
+        raise InputError(f"values at the depths {missing or list(depths)} are needed; have {have}")
+    filled = table.copy()
+    filled[:, -1] = spreads.values
+    for column in range(filled.shape[1] - 2, -1, -1):
+        gap = np.isnan(filled[:, column])
+        filled[gap, column] = filled[gap, column + 1]
+    answer = np.empty((len(filled), len(depths)))
+    for column, depth in enumerate(depths):
+        if depth == spreads.depths[-1]:
+            answer[:, column] = scaled_differences(spreads, scale)
+            continue
+        values = filled[:, spreads.depths.index(depth)]
+        best = np.repeat(np.maximum.reduceat(values, spreads.offsets[:-1]), spreads.counts)
+        answer[:, column] = _against(best, values, scale)
+    return answer
+
+
+def _against(best: Floats, values: Floats, scale: Scale) -> Floats:
+    # Padding stays infinitely far away: the cap is for real options only.
+    padding = values == -np.inf
+    kept = np.where(padding, best, values)
+    if scale.cap is not None:
+        kept = np.maximum(kept, best - scale.cap)
+    # Equal values give exactly 0; rounding must not make a difference negative.
+    delta = np.maximum(scale.apply(best) - scale.apply(kept), 0.0)
+    delta[padding] = np.inf
+    return delta

@@ -1,0 +1,180 @@
+"""Spreads out of tables: one row an option, or the spreads table with one row a decision."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from milepost.choice.spreads import BOUND, OUTSIDE, Floats, Ints, Spreads
+from milepost.errors import TableError
+from milepost.tables import SPREADS, as_frame
+
+
+def spreads_from_frame(
+    data: Any,
+    *,
+    decision: str = "decision",
+    value: str = "value",
+    chosen: str = "chosen",
+    group: str | None = None,
+    weight: str | None = None,
+    rating: str | None = None,
+    depth_values: list[str] | None = None,
+    outside: str = BOUND,
+) -> Spreads:
+    """Make spreads from a table with one row an option, as any trade may keep one.
+
+    Parameters
+    ----------
+    data
+        A polars, pandas or Arrow table. The rows of a decision need not stand together; decisions
+        come in the order of their first rows.
+    decision, value, chosen
+        The columns with the decision's id, the option's worth for the chooser, and whether it was
+        the chosen one (true or 1 in one row of the decision; in none: chosen outside the options).
+    group, weight, rating
+        Columns that are the same in all rows of a decision: what it belongs to, how much it counts,
+        and the chooser's rating.
+    depth_values
+        Columns with the worth as seen at several depths, from shallow to final.
+    outside
+        See `Spreads.from_arrays`.
+
+    Raises
+    ------
+    TableError
+        If a column is missing, holds the wrong type, or two options of a decision are chosen.
+    """
+    frame = as_frame(data)
+    wanted = [decision, value, chosen, *(c for c in (group, weight, rating) if c is not None)]
+    wanted += depth_values or []
+    missing = [name for name in wanted if name not in frame.columns]
+    if missing:
+        raise TableError(
+            f"the table of options has no column {', '.join(missing)}; "
+            f"found {', '.join(frame.columns)}"
+        )
+    if not len(frame):
+        raise TableError("the table of options is empty")
+    try:
+        numbers = frame.select(
+            pl.col(decision).rank("dense").cast(pl.Int64).alias("key"),
+            pl.col(value).cast(pl.Float64).alias("value"),
+            pl.col(chosen).cast(pl.Float64).fill_null(0.0).ne(0.0).alias("chosen"),
+            *(pl.col(name).cast(pl.Float64).alias(f"_{name}") for name in depth_values or []),
+            *(pl.col(name).cast(pl.Float64).alias(f"_{name}") for name in (weight, rating) if name),
+        )
+    except pl.exceptions.PolarsError as error:
+        raise TableError(f"the table of options holds a value of a wrong type: {error}") from error
+    if numbers["key"].null_count() or numbers["value"].null_count():
+        raise TableError("the table of options has rows without a decision or without a value")
+    first = numbers.with_row_index("row").group_by("key").agg(pl.col("row").min())
+    places = numbers.select("key").join(first, on="key", how="left", maintain_order="left")["row"]
+    order = np.argsort(places.to_numpy(), kind="stable")
+    numbers = numbers[order]
+    starts_of = places.to_numpy()[order]
+    starts = np.flatnonzero(np.diff(starts_of, prepend=-1))
+    offsets = np.append(starts, len(numbers))
+    picked, twice = _chosen_rows(numbers["chosen"].to_numpy(), offsets)
+    if twice is not None:
+        name = frame[decision][int(order[offsets[twice]])]
+        raise TableError(f"two options of decision {name!r} are chosen")
+    rows = order[starts]
+    table = (
+        np.column_stack([numbers[f"_{name}"].to_numpy() for name in depth_values])
+        if depth_values
+        else None
+    )
+    return Spreads.from_arrays(
+        offsets,
+        numbers["value"].to_numpy(),
+        picked,
+        groups=None if group is None else _labels(frame[group][rows]),
+        weights=None if weight is None else numbers[f"_{weight}"].to_numpy()[starts],
+        rating=None
+        if rating is None
+        else numbers[f"_{rating}"].fill_null(float("nan")).to_numpy()[starts],
+        depth_values=table,
+        outside=outside,
+    )
+
+
+def _chosen_rows(chosen: Any, offsets: Ints) -> tuple[Ints, int | None]:
+    """The place of the chosen option in each decision; and a decision with two, if there is one."""
+    marks = np.add.reduceat(chosen.astype(np.int64), offsets[:-1])
+    if (marks > 1).any():
+        return np.zeros(0, dtype=np.int64), int(np.argmax(marks > 1))
+    picked = np.full(len(offsets) - 1, OUTSIDE, dtype=np.int64)
+    rows = np.flatnonzero(chosen)
+    decision = np.searchsorted(offsets, rows, side="right") - 1
+    picked[decision] = rows - offsets[decision]
+    return picked, None
+
+
+def _labels(column: pl.Series) -> Ints:
+    """Groups as numbers; rows without a group are each their own."""
+    codes = column.rank("dense").cast(pl.Int64)
+    alone = pl.Series(np.arange(len(column)), dtype=pl.Int64) + len(column)
+    return codes.fill_null(alone).to_numpy() if codes.null_count() else codes.to_numpy()
+
+
+def spreads_from_table(data: Any, *, outside: str = BOUND, depths: bool = True) -> Spreads:
+    """Make spreads from the spreads table of `milepost spreads` (see `milepost.tables.SPREADS`).
+
+    Parameters
+    ----------
+    data
+        The table, as polars, pandas or Arrow.
+    outside
+        See `Spreads.from_arrays`.
+    depths
+        Whether to take the values of the shallower depths along, where the table has them.
+
+    Raises
+    ------
+    TableError
+        If the table is not what it should be.
+    """
+    frame = SPREADS.conform(data)
+    if not len(frame):
+        raise TableError("the spreads table is empty")
+    lengths = frame["values"].list.len().to_numpy().astype(np.int64)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    flat = frame["values"].explode(empty_as_null=False, keep_nulls=False)
+    if flat.null_count() or len(flat) != offsets[-1]:
+        raise TableError("the spreads table has a decision with missing values")
+    known = frame["depth_values"].null_count() == 0
+    table = _depth_table(frame, offsets) if depths and known else None
+    unlisted = frame["unlisted"].fill_null(0).to_numpy() if "unlisted" in frame.columns else None
+    return Spreads.from_arrays(
+        offsets,
+        flat.to_numpy(),
+        frame["chosen"].fill_null(OUTSIDE).to_numpy(),
+        groups=_labels(frame["game_id"]),
+        weights=frame["weight"].fill_null(1.0).to_numpy(),
+        rating=frame["mover_elo"].cast(pl.Float64).fill_null(float("nan")).to_numpy(),
+        depth_values=table,
+        unlisted=unlisted,
+        outside=outside,
+    )
+
+
+def _depth_table(frame: pl.DataFrame, offsets: Ints) -> Floats:
+    """One row an option, one column a depth, out of one list a depth of one number an option."""
+    column = frame["depth_values"]
+    depths = column.list.len().to_numpy().astype(np.int64)
+    lists = column.explode(empty_as_null=False, keep_nulls=False)
+    counts = np.diff(offsets)
+    if (lists.list.len().to_numpy() != np.repeat(counts, depths)).any():
+        raise TableError("the spreads table has a depth with another number of values")
+    flat = lists.explode(empty_as_null=False, keep_nulls=False).fill_null(float("nan")).to_numpy()
+    starts = np.concatenate([[0], np.cumsum(counts * depths)])[:-1]
+    table = np.full((offsets[-1], int(depths.max())), np.nan)
+    within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], counts)
+    for depth in range(table.shape[1]):
+        has = np.repeat(depths > depth, counts)
+        rows = np.repeat(starts + depth * counts, counts) + within
+        table[has, depth] = flat[rows[has]]
+    return table

@@ -1,0 +1,158 @@
+"""A choice model: everything about an agent but its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from milepost.choice.curves import NO_CURVE, curve_codes
+from milepost.choice.depths import DepthScheme
+from milepost.choice.differences import Scale
+from milepost.choice.ratios import ratio_code
+from milepost.choice.spreads import Floats
+from milepost.errors import InputError
+
+FLAT = "flat"
+LAPSES = (None, FLAT, "shares")
+S, C = 0, 1
+"""Where ln s and ln c stand among the parameters."""
+
+
+@dataclass(frozen=True)
+class ChoiceModel:
+    """Curve, ratio, scale, depths and lapses: all combinations work.
+
+    Fits move on the working scale θ: ln s, ln c; logit m and ln k of a mixture of curves; the
+    numbers φ of the depth weights; logit of the lapse share.
+    """
+
+    curve: str = "invexp"
+    """A curve of `milepost.choice.curves`, or a mixture such as ``"invexp+ipb"``."""
+    ratio: str = "powers"
+    """``"powers"``, ``"shares"`` or ``"product"``."""
+    scale: Scale = field(default_factory=Scale)
+    """How values become differences."""
+    depths: DepthScheme | None = None
+    """How several depths count; None = the final values alone."""
+    lapse: str | None = None
+    """From what a lapse chooses: ``"flat"``, ``"shares"`` of the same curve; None = no lapses."""
+
+    def __post_init__(self) -> None:
+        """Refuse what does not exist."""
+        curve_codes(self.curve)
+        ratio_code(self.ratio)
+        if self.lapse not in LAPSES:
+            raise InputError(f"the lapse is 'flat', 'shares' or None, got {self.lapse!r}")
+
+    @property
+    def mixes_curves(self) -> bool:
+        """Whether the curve is a mixture of two."""
+        return curve_codes(self.curve)[1] != NO_CURVE
+
+    @property
+    def curve_parameters(self) -> int:
+        """How many parameters the curve has."""
+        return 4 if self.mixes_curves else 2
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the parameters on the working scale, in their order."""
+        names = ["ln s", "ln c"]
+        if self.mixes_curves:
+            names += ["logit m", "ln k"]
+        if self.depths is not None:
+            names += self.depths.names
+        if self.lapse is not None:
+            names.append("logit lapse")
+        return tuple(names)
+
+    @property
+    def lapse_column(self) -> int | None:
+        """Where the lapse share stands among the parameters."""
+        return None if self.lapse is None else len(self.parameters) - 1
+
+    @property
+    def name(self) -> str:
+        """A short name for tables."""
+        parts = [self.ratio, self.curve]
+        if self.scale.difference != "log":
+            parts.append(self.scale.difference)
+        if self.depths is not None:
+            parts.append(f"{self.depths.combine}[{len(self.depths.depths)}]")
+        if self.lapse is not None:
+            parts.append(f"{self.lapse} lapse")
+        return " ".join(parts)
+
+    def natural(self, theta: Floats) -> dict[str, float]:
+        """Return the parameters as people read them: s, c, m, k, w(d), lapse."""
+        values = {"s": float(np.exp(theta[S])), "c": float(np.exp(theta[C]))}
+        if self.mixes_curves:
+            values["m"] = _share(theta[2])
+            values["k"] = float(np.exp(theta[3]))
+        if self.depths is not None:
+            at = self.curve_parameters
+            weights = self.depths.weights(theta[at : at + len(self.depths.names)])
+            for depth, weight in zip(self.depths.depths, weights, strict=True):
+                values[f"w{depth}"] = float(weight)
+        if self.lapse is not None:
+            values["lapse"] = _share(theta[-1])
+        return values
+
+    def start(self, given: Mapping[str, float] | None = None) -> Floats:
+        """Return the working parameters from which fits set out, some of them given by name.
+
+        Names: s, c, m, k, lapse (as people read them), or a name of `parameters`.
+        """
+        theta = np.zeros(len(self.parameters))
+        theta[S], theta[C] = np.log(0.1), np.log(0.5)
+        if self.mixes_curves:
+            first, second = self.curve.split("+")
+            theta[3] = np.log(3.0) if first == second else 0.0
+        if self.lapse is not None:
+            theta[-1] = _logit(0.02)
+        for name, value in (given or {}).items():
+            theta[self.place(name)] = self.working(name, value)
+        return theta
+
+    def place(self, name: str) -> int:
+        """Return where a parameter stands.
+
+        Raises
+        ------
+        InputError
+            If the model has no such parameter.
+        """
+        known = {"s": "ln s", "c": "ln c", "m": "logit m", "k": "ln k", "lapse": "logit lapse"}
+        full = known.get(name, name)
+        if full not in self.parameters:
+            raise InputError(f"{self.name} has no parameter {name!r}, but {self.parameters}")
+        return self.parameters.index(full)
+
+    def working(self, name: str, value: float) -> float:
+        """Return a parameter given as people read it on the working scale.
+
+        Raises
+        ------
+        InputError
+            If the value is not possible.
+        """
+        if name in {"s", "c", "k"}:
+            if not 0 < value < np.inf:
+                raise InputError(f"{name} must be over 0, got {value}")
+            return float(np.log(value))
+        if name in {"m", "lapse"}:
+            if not 0 <= value < 1:
+                raise InputError(f"{name} must be a share from 0 to under 1, got {value}")
+            return _logit(value)
+        return float(value)
+
+
+def _share(logit: float) -> float:
+    return float(1.0 / (1.0 + np.exp(-logit)))
+
+
+def _logit(share: float) -> float:
+    # A share of 0 stays a finite number: e^-80 is nothing beside a probability.
+    return float(np.log(share / (1.0 - share))) if share > 0 else -80.0
