@@ -14,7 +14,7 @@ import polars as pl
 
 from milepost.choice.evaluate import Prepared, evaluate, ln_probabilities
 from milepost.choice.model import ChoiceModel
-from milepost.choice.spreads import Floats
+from milepost.choice.spreads import Floats, Ints
 from milepost.choice.summaries import rank_frequencies
 
 RANKS = 50
@@ -95,9 +95,9 @@ class Projection:
 
     def __str__(self) -> str:
         """Show the table."""
-        lines = [f"{self.n:,} decisions", f"{'':18}{'projected':>10}{'actual':>9}{'sd':>9}{'z':>7}"]
+        lines = [f"{self.n:,} decisions", f"{'':18}{'projected':>10}{'actual':>9}{'sd':>9}{'z':>8}"]
         for name, projected, actual, sd, z in self.to_frame().iter_rows():
-            lines.append(f"{name:18}{projected:10.4f}{actual:9.4f}{sd:9.4f}{z:7.2f}")
+            lines.append(f"{name:18}{projected:10.4f}{actual:9.4f}{sd:9.4f}{z:8.2f}")
         lines.append(
             f"correlation of the first two z: {self.correlation:.2f}; Qfit {self.qfit:.3f}"
         )
@@ -123,6 +123,7 @@ def project(model: ChoiceModel, prepared: Prepared, theta: Floats) -> Projection
     longest = max(int(spreads.counts.max()), RANKS)
     frequencies, variances = np.zeros(longest), np.zeros(longest)
     rank_frequencies(spreads.offsets, p, share, frequencies, variances)
+    actual = np.bincount(spreads.chosen, weights=share, minlength=longest).astype(np.float64)
     slips = [_slips(prepared, p, share, at, limit) for limit in SLIPS]
     return Projection(
         n=len(spreads),
@@ -135,7 +136,7 @@ def project(model: ChoiceModel, prepared: Prepared, theta: Floats) -> Projection
         ad_sd=float(np.sqrt(ad_variance)),
         correlation=float(covariance / scale) if scale > 0 else 0.0,
         frequencies_projected=frequencies,
-        frequencies_actual=np.bincount(spreads.chosen, weights=share, minlength=longest),
+        frequencies_actual=actual,
         frequencies_sd=np.sqrt(variances),
         slips_projected=tuple(each[0] for each in slips),
         slips_actual=tuple(each[1] for each in slips),
@@ -146,7 +147,7 @@ def project(model: ChoiceModel, prepared: Prepared, theta: Floats) -> Projection
 
 
 def _slips(
-    prepared: Prepared, p: Floats, share: Floats, at: Floats, limit: float
+    prepared: Prepared, p: Floats, share: Floats, at: Ints, limit: float
 ) -> tuple[float, float, float]:
     over = prepared.loss > limit
     each = np.add.reduceat(np.where(over, p, 0.0), prepared.spreads.offsets[:-1])

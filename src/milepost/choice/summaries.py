@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from milepost.choice.spreads import Floats, Ints
 from milepost.kernels import kernel
 
@@ -126,25 +128,33 @@ def add_information(offsets: Ints, p: Floats, d_ln_p: Floats, information: Float
 
 
 @kernel
-def percentile_covariance(offsets: Ints, p: Floats, grid: Floats, answer: Floats) -> None:
-    """Fill each decision's model variance of the up shares at the points of the grid.
+def up_share_cross_moments(
+    offsets: Ints, p: Floats, share: Floats, grid: Floats, total: Floats
+) -> None:
+    """Add up the covariance under the model of the mean up shares at the points of the grid.
 
-    E up_q = q for every spread, Var up_q = Σ_i p_i up_(q,i)² - q² (the reference's section 5).
+    E up_q = q for every decision, Cov(up_q, up_q') = Σ_i p_i up_(q,i) up_(q',i) - q q' (the
+    reference's section 5); `share` are the weights of the mean.
     """
+    points = len(grid)
+    up = np.empty(points)
     for decision in range(len(offsets) - 1):
-        for g in range(len(grid)):
-            q = grid[g]
-            below = 0.0
-            total = 0.0
-            for i in range(offsets[decision], offsets[decision + 1]):
-                if p[i] > 0.0:
-                    up = (q - below) / p[i]
-                    if up >= 1.0:
-                        total += p[i]
-                    elif up > 0.0:
-                        total += p[i] * up * up
-                below += p[i]
-            answer[decision, g] = max(total - q * q, 0.0)
+        square = share[decision] ** 2
+        for g in range(points):
+            for h in range(points):
+                total[g, h] -= square * grid[g] * grid[h]
+        below = 0.0
+        for i in range(offsets[decision], offsets[decision + 1]):
+            if p[i] <= 0.0:
+                continue
+            for g in range(points):
+                up[g] = min(max((grid[g] - below) / p[i], 0.0), 1.0)
+            for g in range(points):
+                part = square * p[i] * up[g]
+                if part > 0.0:
+                    for h in range(points):
+                        total[g, h] += part * up[h]
+            below += p[i]
 
 
 @kernel

@@ -1,0 +1,206 @@
+"""Fit an agent to choices: the one function that the other layers call."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from milepost.choice.depths import DepthScheme
+from milepost.choice.differences import CAP, LOG, TIE_SHIFT, Scale
+from milepost.choice.model import FLAT, ChoiceModel
+from milepost.choice.projections import project
+from milepost.choice.spreads import Floats, Spreads
+from milepost.errors import InputError, MilepostWarning
+from milepost.fit.bootstrap import bootstrap_parameters
+from milepost.fit.covariance import (
+    likelihood_covariance,
+    moment_covariance,
+    percentile_covariance,
+)
+from milepost.fit.moments import solve_moments
+from milepost.fit.percentiles import GRID, solve_percentile
+from milepost.fit.problem import Problem, make_problem
+from milepost.fit.quality import percentile_score
+from milepost.fit.result import FitResult
+from milepost.fit.search import Solution, greatest_likelihood
+
+METHODS = ("percentile", "likelihood", "moments")
+COVARIANCES = ("sandwich", "information", "bootstrap")
+FIT = "fit"
+
+
+class NotConvergedWarning(MilepostWarning):
+    """A search did not come to rest; its result says why."""
+
+
+def fit_agent(
+    spreads: Spreads,
+    *,
+    curve: str = "invexp",
+    ratio: str = "powers",
+    method: str = "percentile",
+    difference: str = LOG,
+    tie_shift: float = TIE_SHIFT,
+    cap: float | None = CAP,
+    constant: float = 1.0,
+    s: float | None = None,
+    c: float | None = None,
+    lapse: float | str = 0.0,
+    lapse_kernel: str = FLAT,
+    depths: DepthScheme | None = None,
+    grid: Floats = GRID,
+    covariance: str = "sandwich",
+    rng: np.random.Generator | None = None,
+    resamples: int = 200,
+) -> FitResult:
+    """Fit the parameters of an agent to choices.
+
+    Parameters
+    ----------
+    spreads
+        The decisions; their weights count, their groups make the intervals.
+    curve, ratio, difference, tie_shift, cap, constant, depths
+        The model; see `milepost.choice.ChoiceModel`.
+    method
+        ``"percentile"`` (Regan & Haworth 2011), ``"likelihood"`` or ``"moments"``.
+    s, c
+        Given, not fitted (the paper's s_fit has c given by its line).
+    lapse
+        Share of lapses: 0 for none, another number as given, ``"fit"`` to fit it.
+    lapse_kernel
+        What lapses choose from: ``"flat"`` or ``"shares"``.
+    grid
+        Points of the percentile fit and of the percentile score.
+    covariance
+        ``"sandwich"`` (default): the one that belongs to the method, clustered by group;
+        ``"information"``: inverse expected information, likelihood only, holds if the model does;
+        ``"bootstrap"``: refits with whole groups drawn again.
+    rng, resamples
+        For the bootstrap.
+
+    Returns
+    -------
+    FitResult
+        With `converged` false, and a `NotConvergedWarning`, if the search did not come to rest.
+
+    Raises
+    ------
+    InputError
+        If an option does not exist or there are too few decisions.
+    """
+    if method not in METHODS:
+        raise InputError(f"the method is one of {', '.join(METHODS)}, got {method!r}")
+    if isinstance(lapse, str) and lapse != FIT:
+        raise InputError(f"the lapse is a share or 'fit', got {lapse!r}")
+    model = ChoiceModel(
+        curve=curve,
+        ratio=ratio,
+        scale=Scale(difference, constant, cap, tie_shift),
+        depths=depths,
+        lapse=lapse_kernel if lapse == FIT or float(lapse) > 0 else None,
+    )
+    fixed = {name: value for name, value in (("s", s), ("c", c)) if value is not None}
+    if model.lapse is not None and lapse != FIT:
+        fixed["lapse"] = float(lapse)
+    return fit_model(
+        spreads,
+        model,
+        method=method,
+        fixed=fixed,
+        grid=grid,
+        covariance=covariance,
+        rng=rng,
+        resamples=resamples,
+    )
+
+
+def fit_model(
+    spreads: Spreads,
+    model: ChoiceModel,
+    *,
+    method: str = "percentile",
+    fixed: dict[str, float] | None = None,
+    grid: Floats = GRID,
+    covariance: str = "sandwich",
+    rng: np.random.Generator | None = None,
+    resamples: int = 200,
+) -> FitResult:
+    """Fit a given model; otherwise as `fit_agent`."""
+    if covariance not in COVARIANCES:
+        raise InputError(f"the covariance is one of {', '.join(COVARIANCES)}, got {covariance!r}")
+    if covariance == "information" and method != "likelihood":
+        raise InputError("the inverse information belongs to likelihood fits alone")
+    problem = make_problem(spreads, model, fixed)
+    solution = solve(problem, method, grid)
+    theta = problem.full(solution.moving)
+    working = _covariance(problem, solution, method, grid, covariance, rng, resamples)
+    if not solution.converged:
+        warnings.warn(
+            f"{model.name}, {method} fit of {len(spreads)} decisions did not converge: "
+            f"{solution.message}",
+            NotConvergedWarning,
+            stacklevel=2,
+        )
+    return FitResult(
+        model=model,
+        method=method,
+        theta=theta,
+        free=problem.free,
+        working_covariance=working,
+        covariance_kind=covariance,
+        n=len(spreads),
+        n_groups=spreads.number_of_groups,
+        projection=project(model, problem.prepared, theta),
+        percentiles=percentile_score(model, problem, theta, grid),
+        converged=solution.converged,
+        evaluations=solution.evaluations,
+        message=solution.message,
+    )
+
+
+def solve(problem: Problem, method: str, grid: Floats = GRID) -> Solution:
+    """Run the search of a method."""
+    if not problem.free.any():
+        return Solution(problem.start[problem.free], np.nan, True, 0, "nothing to fit")
+    if method == "percentile":
+        return solve_percentile(problem, grid)
+    if method == "likelihood":
+        return greatest_likelihood(problem)
+    return solve_moments(problem)
+
+
+def _covariance(
+    problem: Problem,
+    solution: Solution,
+    method: str,
+    grid: Floats,
+    kind: str,
+    rng: np.random.Generator | None,
+    resamples: int,
+) -> Floats:
+    moving = solution.moving
+    if not len(moving):
+        return np.zeros((0, 0))
+    if kind == "bootstrap":
+        if rng is None:
+            raise InputError("the bootstrap needs a random generator: rng=numpy.random.default_rng")
+        draws = bootstrap_parameters(
+            problem, moving, lambda part: solve(part, method, grid), rng, resamples
+        )
+        answer: Floats = np.atleast_2d(np.cov(draws, rowvar=False))
+        return answer
+    if method == "likelihood":
+        return likelihood_covariance(problem, moving, kind=kind)
+    if method == "percentile":
+        return percentile_covariance(problem, moving, grid)
+    return moment_covariance(problem, moving)
+
+
+def fits_table(results: dict[str, FitResult]) -> Any:
+    """Return a table of several fits: one row each, with its name first."""
+    import polars as pl
+
+    rows = [{"name": name, **result.to_dict()} for name, result in results.items()]
+    return pl.DataFrame(rows, infer_schema_length=None)

@@ -1,0 +1,134 @@
+"""Covariances that belong to the method, clustered by group (a game).
+
+All are for the parameters that move, on the working scale. With e_t the estimating function of a
+decision and A its mean derivative, V = A⁻¹ B A⁻ᵀ, B the covariance of Σ w e over groups:
+
+- likelihood: e = d ln p, A the observed information; without B, the inverse expected information;
+- percentile: V = (J'J)⁻¹ J' Σ J (J'J)⁻¹ / T with Σ the covariance of the up shares. The inverse
+  information would cover too little (`ipr_math`, section 5);
+- moments: the same with the two moments in place of the up shares.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from milepost.choice.spreads import Floats, Ints
+from milepost.errors import InputError
+from milepost.fit.moments import actual_moments, moment_scale
+from milepost.fit.percentiles import GRID, percentile_residuals, up_shares
+from milepost.fit.problem import Problem
+
+_STEP = 1e-5
+"""Step of the differences of the analytic gradient, on the logarithmic working scale."""
+
+
+def group_sums(values: Floats, groups: Ints) -> Floats:
+    """Add the rows of each group up."""
+    _, codes = np.unique(groups, return_inverse=True)
+    sums = np.zeros((codes.max() + 1, values.shape[1]))
+    np.add.at(sums, codes, values)
+    return sums
+
+
+def clustered(values: Floats, groups: Ints) -> Floats:
+    """Return the covariance of the sum of rows that are independent between groups only.
+
+    The sum of squares over G groups is raised by G / (G - 1), as their mean was fitted.
+    """
+    sums = group_sums(values, groups)
+    count = len(sums)
+    if count < 2:
+        raise InputError(
+            "one group alone does not tell how groups vary; give each decision its own"
+        )
+    answer: Floats = sums.T @ sums * (count / (count - 1))
+    return answer
+
+
+def likelihood_information(problem: Problem, moving: Floats) -> Floats:
+    """Return the expected information of all decisions together."""
+    said = problem.evaluate(moving, information=True)
+    total = np.einsum("t,tjk->jk", problem.weights, said.information)
+    answer: Floats = total[np.ix_(problem.free, problem.free)]
+    return answer
+
+
+def likelihood_curvature(problem: Problem, moving: Floats) -> Floats:
+    """Return the observed information: differences of the analytic gradient."""
+    columns = []
+    for place in range(len(moving)):
+        step = np.zeros(len(moving))
+        step[place] = _STEP
+        high = problem.evaluate(moving + step)
+        low = problem.evaluate(moving - step)
+        change = problem.weights @ (high.d_ln_chosen - low.d_ln_chosen)
+        columns.append(-change[problem.free] / (2 * _STEP))
+    curvature = np.stack(columns, axis=1)
+    answer: Floats = 0.5 * (curvature + curvature.T)
+    return answer
+
+
+def likelihood_covariance(problem: Problem, moving: Floats, *, kind: str = "sandwich") -> Floats:
+    """Return the covariance of a likelihood fit: ``"sandwich"`` or ``"information"``."""
+    if kind == "information":
+        return inverse(likelihood_information(problem, moving))
+    said = problem.evaluate(moving)
+    scores = (problem.weights[:, None] * said.d_ln_chosen)[:, problem.free]
+    middle = clustered(scores, problem.prepared.spreads.groups)
+    bread = inverse(likelihood_curvature(problem, moving))
+    return _sandwich(bread, middle)
+
+
+def percentile_covariance(problem: Problem, moving: Floats, grid: Floats = GRID) -> Floats:
+    """Return the covariance of a percentile fit, Σ taken over groups."""
+    said = problem.evaluate(moving)
+    weights = problem.weights
+    _, slopes = percentile_residuals(said, weights, grid)
+    up = np.empty((len(weights), len(grid)))
+    up_shares(said.before, said.ln_chosen, grid, up)
+    share = weights / weights.sum()
+    middle = clustered(share[:, None] * (up - share @ up), problem.prepared.spreads.groups)
+    return _least_squares_covariance(slopes[:, problem.free], middle)
+
+
+def moment_covariance(problem: Problem, moving: Floats) -> Floats:
+    """Return the covariance of a moment fit.
+
+    The actual and the projected moments of a decision vary together: what counts is their
+    difference.
+    """
+    said = problem.evaluate(moving)
+    share = problem.weights / problem.weights.sum()
+    scale = moment_scale(problem)
+    projected = np.stack([said.first, said.error], axis=1)
+    slopes = np.stack([share @ said.d_first, share @ said.d_error])[:, problem.free]
+    differences = (projected - actual_moments(problem)) / scale
+    differences -= share @ differences
+    middle = clustered(share[:, None] * differences, problem.prepared.spreads.groups)
+    return _least_squares_covariance(slopes / scale[:, None], middle)
+
+
+def _least_squares_covariance(slopes: Floats, middle: Floats) -> Floats:
+    bread = inverse(slopes.T @ slopes)
+    return _sandwich(bread, slopes.T @ middle @ slopes)
+
+
+def _sandwich(bread: Floats, middle: Floats) -> Floats:
+    answer: Floats = bread @ middle @ bread.T
+    return answer
+
+
+def inverse(matrix: Floats) -> Floats:
+    """Invert; NaN where the data do not say (a singular matrix)."""
+    try:
+        scale = np.sqrt(np.abs(np.diag(matrix)))
+        if not (np.isfinite(matrix).all() and (scale > 0).all()):
+            raise np.linalg.LinAlgError
+        correlation = matrix / np.outer(scale, scale)
+        if np.linalg.cond(correlation) > 1e12:
+            raise np.linalg.LinAlgError
+        answer: Floats = np.linalg.inv(correlation) / np.outer(scale, scale)
+    except np.linalg.LinAlgError:
+        answer = np.full(matrix.shape, np.nan)
+    return answer

@@ -1,0 +1,219 @@
+"""What a fit says, frozen: parameters with their uncertainty, projections, quality."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from scipy import stats
+
+from milepost.choice.agent import Agent
+from milepost.choice.model import ChoiceModel
+from milepost.choice.projections import Projection
+from milepost.choice.spreads import Floats
+from milepost.fit.quality import PercentileScore
+
+
+@dataclass(frozen=True, eq=False)
+class FitResult:
+    """A fitted agent."""
+
+    model: ChoiceModel
+    """The model."""
+    method: str
+    """``"percentile"``, ``"likelihood"`` or ``"moments"``."""
+    theta: Floats
+    """Parameters on the working scale (see `ChoiceModel.parameters`)."""
+    free: npt.NDArray[np.bool_]
+    """Which of them were fitted; the others were given."""
+    working_covariance: Floats
+    """Covariance of the fitted ones, on the working scale; NaN where the data do not say."""
+    covariance_kind: str
+    """Where it comes from: ``"sandwich"``, ``"information"`` or ``"bootstrap"``."""
+    n: int
+    """Number of decisions."""
+    n_groups: int
+    """Number of groups (games)."""
+    projection: Projection
+    """What the fitted agent projects for these decisions, beside what was chosen."""
+    percentiles: PercentileScore
+    """The percentile score at the fitted parameters."""
+    converged: bool
+    """Whether the search came to rest; see `message`."""
+    evaluations: int
+    """How often the model was evaluated on all decisions."""
+    message: str
+    """Why the search stopped."""
+
+    @property
+    def agent(self) -> Agent:
+        """The fitted agent."""
+        return Agent.from_parameters(self.model, self.theta)
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The parameters as people read them."""
+        return self.model.natural(self.theta)
+
+    @property
+    def s(self) -> float:
+        """Sensitivity."""
+        return float(np.exp(self.theta[0]))
+
+    @property
+    def c(self) -> float:
+        """Consistency."""
+        return float(np.exp(self.theta[1]))
+
+    @property
+    def lapse(self) -> float:
+        """Lapse share."""
+        return self.parameters.get("lapse", 0.0)
+
+    @property
+    def fitted(self) -> tuple[str, ...]:
+        """The names of the fitted parameters, on the working scale."""
+        return tuple(n for n, f in zip(self.model.parameters, self.free, strict=True) if f)
+
+    @property
+    def covariance(self) -> Floats:
+        """Covariance of (s, c), by the delta method; zeros for what was given, not fitted."""
+        full = np.zeros((len(self.theta), len(self.theta)))
+        full[np.ix_(self.free, self.free)] = self.working_covariance
+        slope = np.exp(self.theta[:2])
+        answer: Floats = full[:2, :2] * np.outer(slope, slope)
+        return answer
+
+    @property
+    def standard_errors(self) -> dict[str, float]:
+        """Standard errors of the fitted parameters, on the working scale."""
+        return dict(zip(self.fitted, np.sqrt(np.diag(self.working_covariance)), strict=True))
+
+    def interval(self, level: float = 0.95) -> dict[str, tuple[float, float]]:
+        """Return intervals of the fitted parameters as people read them (s, c, lapse, …).
+
+        Taken on the working scale, where estimates are close to normal, with Student's t for the
+        number of groups, and carried over; they are not symmetric.
+        """
+        degrees = max(self.n_groups - int(self.free.sum()), 1)
+        reach = float(stats.t.ppf(0.5 + level / 2, degrees))
+        answer = {}
+        for name, error in self.standard_errors.items():
+            centre = self.theta[self.model.parameters.index(name)]
+            low, high = centre - reach * error, centre + reach * error
+            answer[_plain(name)] = (_natural(name, low), _natural(name, high))
+        return answer
+
+    @property
+    def mm_projected(self) -> float:
+        """Projected match rate."""
+        return self.projection.mm_projected
+
+    @property
+    def mm_actual(self) -> float:
+        """Actual match rate."""
+        return self.projection.mm_actual
+
+    @property
+    def ad_projected(self) -> float:
+        """Projected scaled difference."""
+        return self.projection.ad_projected
+
+    @property
+    def ad_actual(self) -> float:
+        """Actual scaled difference."""
+        return self.projection.ad_actual
+
+    @property
+    def qfit(self) -> float:
+        """See `Projection.qfit`."""
+        return self.projection.qfit
+
+    @property
+    def log_likelihood(self) -> float:
+        """Log-likelihood of the choices at the fitted parameters."""
+        return self.projection.log_likelihood
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return one row of the fits table."""
+        covariance = self.covariance
+        row: dict[str, Any] = {
+            "model": self.model.name,
+            "method": self.method,
+            "n": self.n,
+            "groups": self.n_groups,
+            "s": self.s,
+            "c": self.c,
+            "se_s": float(np.sqrt(covariance[0, 0])),
+            "se_c": float(np.sqrt(covariance[1, 1])),
+            "cov_sc": float(covariance[0, 1]),
+        }
+        bounds = self.interval()
+        for name in ("s", "c", "lapse"):
+            row[f"{name}_low"], row[f"{name}_high"] = bounds.get(name, (None, None))
+        row |= {
+            "lapse": self.lapse,
+            "mm_projected": self.mm_projected,
+            "mm_actual": self.mm_actual,
+            "z_mm": self.projection.z_mm,
+            "ad_projected": self.ad_projected,
+            "ad_actual": self.ad_actual,
+            "z_ad": self.projection.z_ad,
+            "qfit": self.qfit,
+            "percentile_rms": self.percentiles.rms,
+            "percentile_chi_square": self.percentiles.chi_square,
+            "percentile_degrees": self.percentiles.degrees,
+            "log_likelihood": self.log_likelihood,
+            "entropy": self.projection.entropy,
+            "outside": self.projection.outside,
+            "covariance": self.covariance_kind,
+            "converged": self.converged,
+        }
+        weights = {k: v for k, v in self.parameters.items() if k not in {"s", "c", "lapse"}}
+        row["other_parameters"] = ", ".join(f"{k}={v:.6g}" for k, v in weights.items()) or None
+        return row
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return the fit as a table of one row."""
+        return pl.DataFrame([self.to_dict()])
+
+    def __str__(self) -> str:
+        """Show parameters with 95 % intervals, projections and quality."""
+        lines = [
+            f"{self.model.name}, {self.method} fit of {self.n:,} decisions in "
+            f"{self.n_groups:,} groups"
+        ]
+        if not self.converged:
+            lines.append(f"NOT CONVERGED: {self.message}")
+        bounds = self.interval()
+        for name, value in self.parameters.items():
+            if name in bounds:
+                low, high = bounds[name]
+                lines.append(f"  {name:8}{value:10.4f}   95 % {low:.4f} to {high:.4f}")
+            else:
+                lines.append(f"  {name:8}{value:10.4f}")
+        lines.append(str(self.projection))
+        score = self.percentiles
+        lines.append(
+            f"percentile RMS {score.rms:.4f}, chi-square {score.chi_square:.1f} on "
+            f"{score.degrees} degrees of freedom"
+        )
+        return "\n".join(lines)
+
+
+def _plain(name: str) -> str:
+    for prefix in ("ln ", "logit "):
+        if name.startswith(prefix) and "(" not in name and ":" not in name:
+            return name[len(prefix) :]
+    return name
+
+
+def _natural(name: str, value: float) -> float:
+    if _plain(name) == name:
+        return float(value)
+    if name.startswith("logit "):
+        return float(1 / (1 + np.exp(-value)))
+    return float(np.exp(value))

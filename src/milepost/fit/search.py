@@ -1,0 +1,148 @@
+"""Searches: least squares and greatest likelihood, from several starts.
+
+Starts are screened on part of the decisions; the best few are followed to the end, and the best end
+wins. No search stops silently: a solution says whether it came to rest, and why it stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import optimize
+
+from milepost.choice.evaluate import Evaluated
+from milepost.choice.spreads import Floats
+from milepost.fit.problem import Problem, coarse_starts, part_of
+
+System = Callable[[Evaluated], tuple[Floats, Floats]]
+"""Residuals of a least-squares fit and their derivatives by the parameters that move."""
+_SCREENED = 1_500
+"""Decisions on which starts are screened."""
+_FOLLOWED = 2
+"""Starts that are followed to the end."""
+_MOST_EVALUATIONS = 200
+_REST = 1e-4
+"""A likelihood is at its top if a further step is under so many standard errors."""
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Where a search ended."""
+
+    moving: Floats
+    """The parameters that may move."""
+    cost: float
+    """Sum of squared residuals, or minus the mean log-likelihood."""
+    converged: bool
+    """Whether the search came to rest at a place that makes sense."""
+    evaluations: int
+    """How often the model was evaluated on all decisions."""
+    message: str
+    """Why the search stopped."""
+
+
+def least_squares(problem: Problem, system_of: Callable[[Problem], System]) -> Solution:
+    """Minimise a sum of squared residuals."""
+    system = system_of(problem)
+
+    def cost(theta: Floats, part: Problem) -> float:
+        values, _ = system_of(part)(part.evaluate(theta))
+        return float(values @ values)
+
+    def follow(start: Floats) -> Solution:
+        seen: dict[bytes, tuple[Floats, Floats]] = {}
+
+        def both(theta: Floats) -> tuple[Floats, Floats]:
+            key = theta.tobytes()
+            if key not in seen:
+                seen[key] = system(problem.evaluate(theta))
+            return seen[key]
+
+        determined = len(start) <= len(both(start)[0])
+        found = optimize.least_squares(
+            lambda theta: both(theta)[0],
+            start,
+            jac=lambda theta: both(theta)[1],
+            method="lm" if determined else "trf",
+            xtol=1e-10,
+            ftol=1e-12,
+            gtol=1e-12,
+            max_nfev=_MOST_EVALUATIONS,
+        )
+        return Solution(
+            found.x, float(2 * found.cost), found.status > 0, len(seen), str(found.message)
+        )
+
+    return _best_of(problem, cost, follow)
+
+
+def greatest_likelihood(problem: Problem) -> Solution:
+    """Maximise the likelihood: a trust region, with the expected information as curvature."""
+    weights, free = problem.weights, problem.free
+    total = float(weights.sum())
+
+    def cost(theta: Floats, part: Problem) -> float:
+        return -float(part.weights @ part.evaluate(theta).ln_chosen) / float(part.weights.sum())
+
+    def follow(start: Floats) -> Solution:
+        seen: dict[bytes, tuple[float, Floats, Floats]] = {}
+
+        def terms(theta: Floats) -> tuple[float, Floats, Floats]:
+            key = theta.tobytes()
+            if key not in seen:
+                said = problem.evaluate(theta, information=True)
+                curvature = np.einsum("t,tjk->jk", weights, said.information)
+                seen[key] = (
+                    -float(weights @ said.ln_chosen) / total,
+                    -(weights @ said.d_ln_chosen)[free] / total,
+                    curvature[np.ix_(free, free)] / total,
+                )
+            return seen[key]
+
+        found = optimize.minimize(
+            lambda theta: terms(theta)[0],
+            start,
+            jac=lambda theta: terms(theta)[1],
+            hess=lambda theta: terms(theta)[2],
+            method="trust-exact",
+            options={"gtol": 1e-7, "maxiter": _MOST_EVALUATIONS, "initial_trust_radius": 0.5},
+        )
+        distance = _standard_errors_away(*terms(found.x)[1:], total)
+        return Solution(found.x, float(found.fun), distance < _REST, len(seen), str(found.message))
+
+    return _best_of(problem, cost, follow)
+
+
+def _standard_errors_away(gradient: Floats, curvature: Floats, total: float) -> float:
+    """How far away the top is, in standard errors: √(gᵀ I⁻¹ g)."""
+    try:
+        step = np.linalg.solve(curvature, gradient)
+    except np.linalg.LinAlgError:
+        return np.inf
+    return float(np.sqrt(max(float(gradient @ step), 0.0) * total))
+
+
+def _best_of(
+    problem: Problem,
+    cost: Callable[[Floats, Problem], float],
+    follow: Callable[[Floats], Solution],
+) -> Solution:
+    count = len(problem.prepared.spreads)
+    part = problem
+    if count > _SCREENED:
+        part = part_of(problem, np.linspace(0, count - 1, _SCREENED).astype(np.int64))
+        if not (part.weights > 0).any():
+            part = problem
+    starts = coarse_starts(problem)
+    costs = np.array([cost(start, part) for start in starts])
+    costs[~np.isfinite(costs)] = np.inf
+    found = []
+    for place in np.argsort(costs, kind="stable")[:_FOLLOWED]:
+        solution = follow(starts[place])
+        if problem.escaped(problem.full(solution.moving)):
+            solution = replace(solution, converged=False, message="s or c ran away")
+        found.append(solution)
+    best = max(found, key=lambda each: (each.converged, -each.cost))
+    return replace(best, evaluations=sum(each.evaluations for each in found))
