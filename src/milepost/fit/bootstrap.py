@@ -35,7 +35,7 @@ def bootstrap_parameters(
     count = int(codes.max()) + 1
     if count < 2 or resamples < 2:
         raise InputError("the bootstrap needs at least two groups and two resamples")
-    begin = replace(problem, start=problem.full(moving))
+    begin = replace(problem, start=problem.full(moving), known_start=True)
     rows = []
     for _ in range(resamples):
         drawn = np.bincount(rng.integers(count, size=count), minlength=count)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
-from milepost.choice.agent import Agent
-from milepost.choice.evaluate import evaluate
+from milepost.choice.evaluate import evaluate, prepare
 from milepost.choice.model import ChoiceModel
 from milepost.choice.spreads import Floats, Spreads
 from milepost.errors import InputError
@@ -29,6 +28,8 @@ class AgentPosterior:
 
     model: ChoiceModel
     """The model."""
+    theta: Floats
+    """Its working parameters: those besides s and c were given."""
     ln_s: Floats
     """Grid of ln s."""
     ln_c: Floats
@@ -77,9 +78,10 @@ class AgentPosterior:
 
     def update(self, spreads: Spreads) -> AgentPosterior:
         """Return the posterior after more decisions, on the same grid."""
-        added = _grid_likelihood(self.model, spreads, self.ln_s, self.ln_c)
+        added = _grid_likelihood(self.model, spreads, self.theta, self.ln_s, self.ln_c)
         return _normalised(
             self.model,
+            self.theta,
             self.ln_s,
             self.ln_c,
             self.ln_likelihood + added,
@@ -99,12 +101,13 @@ def fit_posterior(
     spreads: Spreads,
     model: ChoiceModel | None = None,
     *,
-    points: int = 41,
+    fixed: Mapping[str, float] | None = None,
+    points: int = 25,
     s_range: tuple[float, float] | None = None,
     c_range: tuple[float, float] | None = None,
     log_prior: LogPrior | None = None,
 ) -> AgentPosterior:
-    """Return the posterior of (s, c), other parameters of the model given by its start.
+    """Return the posterior of (s, c), other parameters of the model given.
 
     Parameters
     ----------
@@ -112,6 +115,8 @@ def fit_posterior(
         The decisions.
     model
         The model [default: powers, inverse exponential].
+    fixed
+        Its other parameters, by name (lapse, m, k, …) [default: `ChoiceModel.start`].
     points
         Grid points along each axis.
     s_range, c_range
@@ -128,23 +133,26 @@ def fit_posterior(
     if points < 5:
         raise InputError(f"at least five grid points are needed, got {points}")
     chosen = model or ChoiceModel()
+    theta = chosen.start(fixed)
     if s_range is None or c_range is None:
-        around_s, around_c = _around_top(spreads, chosen)
+        around_s, around_c = _around_top(spreads, chosen, theta)
         s_range, c_range = s_range or around_s, c_range or around_c
     for name, (low, high) in (("s", s_range), ("c", c_range)):
         if not 0 < low < high:
             raise InputError(f"the range of {name} must rise from over 0, got {low} to {high}")
-    ln_s = np.linspace(*np.log(s_range), points)
-    ln_c = np.linspace(*np.log(c_range), points)
-    ln_likelihood = _grid_likelihood(chosen, spreads, ln_s, ln_c)
-    return _normalised(chosen, ln_s, ln_c, ln_likelihood, len(spreads), log_prior)
+    ln_s = np.linspace(np.log(s_range[0]), np.log(s_range[1]), points)
+    ln_c = np.linspace(np.log(c_range[0]), np.log(c_range[1]), points)
+    ln_likelihood = _grid_likelihood(chosen, spreads, theta, ln_s, ln_c)
+    return _normalised(chosen, theta, ln_s, ln_c, ln_likelihood, len(spreads), log_prior)
 
 
 def _around_top(
-    spreads: Spreads, model: ChoiceModel
+    spreads: Spreads, model: ChoiceModel, theta: Floats
 ) -> tuple[tuple[float, float], tuple[float, float]]:
-    fixed = {"lapse": Agent(s=1, c=1).lapse} if model.lapse is not None else {}
-    problem = make_problem(spreads, model, fixed)
+    problem = make_problem(spreads, model)
+    free = np.zeros(len(theta), dtype=bool)
+    free[:2] = True
+    problem = replace(problem, start=theta, free=free)
     top = greatest_likelihood(problem).moving
     sds = np.sqrt(np.diag(inverse(likelihood_information(problem, top))))
     sds = np.where(np.isfinite(sds), sds, 1.0)
@@ -155,12 +163,12 @@ def _around_top(
     return ranges[0], ranges[1]
 
 
-def _grid_likelihood(model: ChoiceModel, spreads: Spreads, ln_s: Floats, ln_c: Floats) -> Floats:
-    from milepost.choice.evaluate import prepare
-
+def _grid_likelihood(
+    model: ChoiceModel, spreads: Spreads, theta: Floats, ln_s: Floats, ln_c: Floats
+) -> Floats:
     prepared = prepare(spreads, model)
     answer = np.empty((len(ln_s), len(ln_c)))
-    theta = model.start()
+    theta = theta.copy()
     for i, first in enumerate(ln_s):
         for j, second in enumerate(ln_c):
             theta[:2] = first, second
@@ -171,6 +179,7 @@ def _grid_likelihood(model: ChoiceModel, spreads: Spreads, ln_s: Floats, ln_c: F
 
 def _normalised(
     model: ChoiceModel,
+    theta: Floats,
     ln_s: Floats,
     ln_c: Floats,
     ln_likelihood: Floats,
@@ -183,4 +192,6 @@ def _normalised(
     mass = np.exp(ln_mass - ln_mass.max())
     mass /= mass.sum()
     inner = mass[1:-1, 1:-1].sum()
-    return AgentPosterior(model, ln_s, ln_c, ln_likelihood, mass, n, float(1 - inner), log_prior)
+    return AgentPosterior(
+        model, theta, ln_s, ln_c, ln_likelihood, mass, n, float(1 - inner), log_prior
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,8 @@ class Problem:
     """Working parameters from which to set out; those that do not move stay there."""
     free: npt.NDArray[np.bool_]
     """Which parameters may move."""
+    known_start: bool = False
+    """Whether `start` is close to the answer already, so that no other need be tried."""
 
     @property
     def weights(self) -> Floats:
@@ -58,7 +60,7 @@ class Problem:
         prepared.__dict__.update(
             {k: v for k, v in self.prepared.__dict__.items() if k not in {"spreads"}}
         )
-        return Problem(self.model, prepared, self.start, self.free)
+        return replace(self, prepared=prepared)
 
     def escaped(self, theta: Floats) -> bool:
         """Say whether s or c has run away."""
@@ -97,7 +99,7 @@ def make_problem(
 def part_of(problem: Problem, decisions: Ints) -> Problem:
     """Return the problem on some of its decisions."""
     prepared = prepare(problem.prepared.spreads.take(decisions), problem.model)
-    return Problem(problem.model, prepared, problem.start, problem.free)
+    return replace(problem, prepared=prepared)
 
 
 def coarse_starts(problem: Problem) -> list[Floats]:

@@ -104,7 +104,7 @@ class FitResult:
         for name, error in self.standard_errors.items():
             centre = self.theta[self.model.parameters.index(name)]
             low, high = centre - reach * error, centre + reach * error
-            answer[_plain(name)] = (_natural(name, low), _natural(name, high))
+            answer[plain_name(name)] = (natural_value(name, low), natural_value(name, high))
         return answer
 
     @property
@@ -182,10 +182,8 @@ class FitResult:
 
     def __str__(self) -> str:
         """Show parameters with 95 % intervals, projections and quality."""
-        lines = [
-            f"{self.model.name}, {self.method} fit of {self.n:,} decisions in "
-            f"{self.n_groups:,} groups"
-        ]
+        size = f"{self.n:,} decisions in {self.n_groups:,} groups"
+        lines = [f"{self.model.name}, {self.method} fit of {size}"]
         if not self.converged:
             lines.append(f"NOT CONVERGED: {self.message}")
         bounds = self.interval()
@@ -204,15 +202,17 @@ class FitResult:
         return "\n".join(lines)
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
+    """Return the name of a working parameter as people read it: ln s is s."""
     for prefix in ("ln ", "logit "):
         if name.startswith(prefix) and "(" not in name and ":" not in name:
             return name[len(prefix) :]
     return name
 
 
-def _natural(name: str, value: float) -> float:
-    if _plain(name) == name:
+def natural_value(name: str, value: float) -> float:
+    """Return the value of a working parameter as people read it."""
+    if plain_name(name) == name:
         return float(value)
     if name.startswith("logit "):
         return float(1 / (1 + np.exp(-value)))

@@ -129,6 +129,20 @@ def _best_of(
     cost: Callable[[Floats, Problem], float],
     follow: Callable[[Floats], Solution],
 ) -> Solution:
+    found = []
+    for start in _starts(problem, cost):
+        solution = follow(start)
+        if problem.escaped(problem.full(solution.moving)):
+            solution = replace(solution, converged=False, message="s or c ran away")
+        found.append(solution)
+    best = max(found, key=lambda each: (each.converged, -each.cost))
+    return replace(best, evaluations=sum(each.evaluations for each in found))
+
+
+def _starts(problem: Problem, cost: Callable[[Floats, Problem], float]) -> list[Floats]:
+    """Screen coarse starting points on part of the decisions; return the best few."""
+    if problem.known_start:
+        return [problem.start[problem.free]]
     count = len(problem.prepared.spreads)
     part = problem
     if count > _SCREENED:
@@ -138,11 +152,4 @@ def _best_of(
     starts = coarse_starts(problem)
     costs = np.array([cost(start, part) for start in starts])
     costs[~np.isfinite(costs)] = np.inf
-    found = []
-    for place in np.argsort(costs, kind="stable")[:_FOLLOWED]:
-        solution = follow(starts[place])
-        if problem.escaped(problem.full(solution.moving)):
-            solution = replace(solution, converged=False, message="s or c ran away")
-        found.append(solution)
-    best = max(found, key=lambda each: (each.converged, -each.cost))
-    return replace(best, evaluations=sum(each.evaluations for each in found))
+    return [starts[place] for place in np.argsort(costs, kind="stable")[:_FOLLOWED]]
