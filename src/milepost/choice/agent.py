@@ -53,6 +53,10 @@ class Agent:
     """How several depths count; None = the final values alone."""
     depth_numbers: tuple[float, ...] = ()
     """The numbers φ of the depth weights."""
+    utilities: tuple[tuple[str, float], ...] = ()
+    """Names and parameters of what else counts; see `ChoiceModel.utilities`."""
+    kappa: float | None = None
+    """κ of the blend of shares and powers."""
     mix: float | None = None
     """Share m of the first curve of a mixture."""
     mix_scale: float | None = None
@@ -90,6 +94,8 @@ class Agent:
             lapse_kernel=model.lapse or FLAT,
             depths=model.depths,
             depth_numbers=tuple(map(float, numbers)),
+            utilities=tuple((name, values[name]) for name in model.utilities),
+            kappa=values.get("kappa"),
             mix=values.get("m"),
             mix_scale=values.get("k"),
         )
@@ -102,6 +108,7 @@ class Agent:
             ratio=self.ratio,
             scale=Scale(self.difference, self.constant, self.cap, self.tie_shift),
             depths=self.depths,
+            utilities=tuple(name for name, _ in self.utilities),
             lapse=self.lapse_kernel if self.lapse > 0 else None,
         )
 
@@ -109,7 +116,9 @@ class Agent:
     def parameters(self) -> Floats:
         """Its numbers on the working scale of the model."""
         model = self.model
-        given = {"s": self.s, "c": self.c}
+        given = {"s": self.s, "c": self.c, **dict(self.utilities)}
+        if self.kappa is not None:
+            given["kappa"] = self.kappa
         if self.mix is not None:
             given["m"] = self.mix
         if self.mix_scale is not None:

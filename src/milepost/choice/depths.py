@@ -92,6 +92,23 @@ class DepthScheme:
         names = tuple(f"ln w: x^{k}" for k in range(1, degree + 1))
         return cls(tuple(depths), combine, names, features, (0.0,) * len(depths))
 
+    @classmethod
+    def ends(cls, depths: Sequence[int], combine: str = GEOMETRIC) -> DepthScheme:
+        """Make a scheme with three numbers: the first depth, the last depth, a slope between.
+
+        ln w = φ_1 [first] + φ_2 [last] + φ_3 x, x from 0 at the second depth to 1 at the last but
+        one (and on in step).
+        """
+        if len(depths) < 4:
+            raise InputError("a scheme of ends needs at least four depths")
+        middle = np.arange(-1.0, len(depths) - 1) / (len(depths) - 3)
+        features = [
+            (float(at == 0), float(at == len(depths) - 1), float(x) if at else 0.0)
+            for at, x in enumerate(middle)
+        ]
+        names = ("ln w: first", "ln w: last", "ln w: slope")
+        return cls(tuple(depths), combine, names, tuple(features), (0.0,) * len(depths))
+
     def weights(self, phi: Floats) -> Floats:
         """Return the weights of the depths for each row of φ (or for one)."""
         logits = np.asarray(self.offsets) + np.atleast_2d(phi) @ self.matrix.T

@@ -23,8 +23,8 @@ from milepost.choice.differences import (
     raw_losses,
     scaled_differences,
 )
-from milepost.choice.model import FLAT, ChoiceModel
-from milepost.choice.ratios import SHARES, differentiate, ratio_code, solve_all
+from milepost.choice.model import BLEND, FIRST, FLAT, LOSS, ChoiceModel
+from milepost.choice.ratios import SHARES, differentiate, ratio_code, solve_all, solve_blends
 from milepost.choice.spreads import Floats, Ints, Spreads
 from milepost.choice.summaries import (
     add_information,
@@ -80,6 +80,15 @@ class Prepared:
     def finite_delta(self) -> Floats:
         """Scaled differences with 0 for padding: what never happens adds nothing to a mean."""
         return np.where(np.isfinite(self.delta), self.delta, 0.0)
+
+    @cached_property
+    def utilities(self) -> dict[str, Floats]:
+        """The features of the options that utilities multiply; 0 for padding."""
+        cap = np.inf if self.scale.cap is None else self.scale.cap
+        loss = np.where(np.isfinite(self.loss), np.minimum(self.loss, cap), 0.0)
+        first = np.zeros(len(loss))
+        first[self.spreads.offsets[:-1]] = 1.0
+        return {LOSS: -loss, FIRST: first}
 
 
 def prepare(spreads: Spreads, model: ChoiceModel) -> Prepared:
@@ -230,7 +239,6 @@ def _block(
     bounds = spreads.offsets[first : last + 1] - low
     rows = theta if len(theta) == 1 else theta[first:last]
     options = slice(low, high)
-    ratio = ratio_code(model.ratio)
     curve = curve_codes(model.curve)
     ln_p = np.empty(high - low)
     rate = np.empty(high - low)
@@ -244,6 +252,7 @@ def _block(
             final = np.ascontiguousarray(prepared.ln_depth_delta[options, -1])
             lapse_dz = np.zeros_like(dz)
             proxies.base(*curve, bounds, final, rows, z, lapse_dz)
+            _add_utilities(model, prepared, options, bounds, rows, z, lapse_dz)
             return bounds, *_lapsing(model, bounds, rows, ln_p, dz, z, lapse_dz)
     elif scheme is not None:
         shape = (np.asarray(scheme.offsets), scheme.matrix, rows, z, dz)
@@ -254,16 +263,51 @@ def _block(
             proxies.combined(additive, *curve, bounds, prepared.ln_depth_delta[options], *shape)
     else:
         proxies.base(*curve, bounds, prepared.ln_delta[options], rows, z, dz)
-    lapse_dz = dz.copy() if model.lapse not in {None, FLAT} else dz[:0]
     if scheme is None or scheme.combine != MIXTURE:
-        solve_all(ratio, bounds, z, ln_p, rate)
-        differentiate(bounds, np.exp(ln_p), rate, dz)
+        _add_utilities(model, prepared, options, bounds, rows, z, dz)
+        lapse_z = z.copy() if model.ratio == BLEND else z
+        lapse_dz = dz.copy() if model.lapse not in {None, FLAT} else dz[:0]
+        _solve(model, bounds, rows, z, dz, ln_p, rate)
+        z = lapse_z
     if model.lapse is None:
         return bounds, ln_p, dz
     if model.lapse == FLAT:
         z = np.where(np.isfinite(prepared.delta[options]), 0.0, -np.inf)
         lapse_dz = np.zeros_like(dz)
     return bounds, *_lapsing(model, bounds, rows, ln_p, dz, z, lapse_dz)
+
+
+def _solve(
+    model: ChoiceModel,
+    bounds: Ints,
+    theta: Floats,
+    z: Floats,
+    dz: Floats,
+    ln_p: Floats,
+    rate: Floats,
+) -> None:
+    """Fill ln p; turn dz into its derivatives."""
+    if model.ratio == BLEND:
+        column = model.place("kappa")
+        ln_kappa = np.ascontiguousarray(theta[:, column])
+        solve_blends(bounds, ln_kappa, z, dz, column, ln_p, rate)
+    else:
+        solve_all(ratio_code(model.ratio), bounds, z, ln_p, rate)
+    differentiate(bounds, np.exp(ln_p), rate, dz)
+
+
+def _add_utilities(
+    model: ChoiceModel,
+    prepared: Prepared,
+    options: slice,
+    bounds: Ints,
+    theta: Floats,
+    z: Floats,
+    dz: Floats,
+) -> None:
+    for name in model.utilities:
+        feature = prepared.utilities[name][options]
+        proxies.add_utility(bounds, feature, model.place(name), theta, z, dz)
 
 
 def _lapsing(
@@ -296,7 +340,6 @@ def _mixture(
     counts = np.diff(bounds)
     size = int(bounds[-1])
     curve = curve_codes(model.curve)
-    ratio = ratio_code(model.ratio)
     terms = np.empty((len(scheme.depths), size))
     slopes = np.zeros((len(scheme.depths), size, theta.shape[1]))
     rate = np.empty(size)
@@ -304,8 +347,8 @@ def _mixture(
     for d in range(len(scheme.depths)):
         ln_delta = np.ascontiguousarray(prepared.ln_depth_delta[options, d])
         proxies.base(*curve, bounds, ln_delta, theta, z, slopes[d])
-        solve_all(ratio, bounds, z, terms[d], rate)
-        differentiate(bounds, np.exp(terms[d]), rate, slopes[d])
+        _add_utilities(model, prepared, options, bounds, theta, z, slopes[d])
+        _solve(model, bounds, theta, z, slopes[d], terms[d], rate)
         share = weights[:, d] if len(weights) == 1 else np.repeat(weights[:, d], counts)
         with np.errstate(divide="ignore"):
             terms[d] += np.log(share)

@@ -16,6 +16,17 @@ from milepost.errors import InputError
 
 FLAT = "flat"
 LAPSES = (None, FLAT, "shares")
+LOSS, FIRST = "loss", "first"
+UTILITIES = (LOSS, FIRST)
+BLEND = "blend"
+_WORKING = {
+    "s": "ln s",
+    "c": "ln c",
+    "m": "logit m",
+    "k": "ln k",
+    "kappa": "ln kappa",
+    "lapse": "logit lapse",
+}
 S, C = 0, 1
 """Where ln s and ln c stand among the parameters."""
 
@@ -31,11 +42,14 @@ class ChoiceModel:
     curve: str = "invexp"
     """A curve of `milepost.choice.curves`, or a mixture such as ``"invexp+ipb"``."""
     ratio: str = "powers"
-    """``"powers"``, ``"shares"`` or ``"product"``."""
+    """``"powers"``, ``"shares"``, ``"product"``, or ``"blend"`` with a fitted κ."""
     scale: Scale = field(default_factory=Scale)
     """How values become differences."""
     depths: DepthScheme | None = None
     """How several depths count; None = the final values alone."""
+    utilities: tuple[str, ...] = ()
+    """What else makes an option attractive, each with a parameter b that is added to ln y:
+    ``"loss"``, b × minus the raw loss (up to the cap); ``"first"``, b for the first-listed one."""
     lapse: str | None = None
     """From what a lapse chooses: ``"flat"``, ``"shares"`` of the same curve; None = no lapses."""
 
@@ -45,6 +59,8 @@ class ChoiceModel:
         ratio_code(self.ratio)
         if self.lapse not in LAPSES:
             raise InputError(f"the lapse is 'flat', 'shares' or None, got {self.lapse!r}")
+        if set(self.utilities) - set(UTILITIES) or len(set(self.utilities)) < len(self.utilities):
+            raise InputError(f"utilities are some of {UTILITIES}, got {self.utilities}")
 
     @property
     def mixes_curves(self) -> bool:
@@ -64,6 +80,9 @@ class ChoiceModel:
             names += ["logit m", "ln k"]
         if self.depths is not None:
             names += self.depths.names
+        names += self.utilities
+        if self.ratio == BLEND:
+            names.append("ln kappa")
         if self.lapse is not None:
             names.append("logit lapse")
         return tuple(names)
@@ -81,6 +100,7 @@ class ChoiceModel:
             parts.append(self.scale.difference)
         if self.depths is not None:
             parts.append(f"{self.depths.combine}[{len(self.depths.depths)}]")
+        parts += [f"+{name}" for name in self.utilities]
         if self.lapse is not None:
             parts.append(f"{self.lapse} lapse")
         return " ".join(parts)
@@ -96,6 +116,10 @@ class ChoiceModel:
             weights = self.depths.weights(theta[at : at + len(self.depths.names)])
             for depth, weight in zip(self.depths.depths, weights, strict=True):
                 values[f"w{depth}"] = float(weight)
+        for name in self.utilities:
+            values[name] = float(theta[self.place(name)])
+        if self.ratio == BLEND:
+            values["kappa"] = float(np.exp(theta[self.place("kappa")]))
         if self.lapse is not None:
             values["lapse"] = _share(theta[-1])
         return values
@@ -124,8 +148,7 @@ class ChoiceModel:
         InputError
             If the model has no such parameter.
         """
-        known = {"s": "ln s", "c": "ln c", "m": "logit m", "k": "ln k", "lapse": "logit lapse"}
-        full = known.get(name, name)
+        full = _WORKING.get(name, name)
         if full not in self.parameters:
             raise InputError(f"{self.name} has no parameter {name!r}, but {self.parameters}")
         return self.parameters.index(full)
@@ -138,7 +161,7 @@ class ChoiceModel:
         InputError
             If the value is not possible.
         """
-        if name in {"s", "c", "k"}:
+        if name in {"s", "c", "k", "kappa"}:
             if not 0 < value < np.inf:
                 raise InputError(f"{name} must be over 0, got {value}")
             return float(np.log(value))

@@ -2,6 +2,7 @@
 
 from milepost.fit.agents import NotConvergedWarning, fit_agent, fit_model
 from milepost.fit.cohorts import CohortFits, fit_cohorts
+from milepost.fit.compare import Candidate, Comparison, compare
 from milepost.fit.posterior import AgentPosterior, fit_posterior
 from milepost.fit.profile import profile_interval
 from milepost.fit.reference import CompetencePosterior, fit_reference
@@ -10,11 +11,14 @@ from milepost.fit.smooth import SmoothFit, fit_smooth
 
 __all__ = [
     "AgentPosterior",
+    "Candidate",
     "CohortFits",
+    "Comparison",
     "CompetencePosterior",
     "FitResult",
     "NotConvergedWarning",
     "SmoothFit",
+    "compare",
     "fit_agent",
     "fit_cohorts",
     "fit_model",

@@ -27,7 +27,7 @@ from milepost.fit.result import FitResult
 from milepost.fit.search import Solution, greatest_likelihood
 
 METHODS = ("percentile", "likelihood", "moments")
-COVARIANCES = ("sandwich", "information", "bootstrap")
+COVARIANCES = ("sandwich", "information", "bootstrap", "none")
 FIT = "fit"
 
 
@@ -50,6 +50,8 @@ def fit_agent(
     lapse: float | str = 0.0,
     lapse_kernel: str = FLAT,
     depths: DepthScheme | None = None,
+    utilities: tuple[str, ...] = (),
+    kappa: float | None = None,
     grid: Floats = GRID,
     covariance: str = "sandwich",
     rng: np.random.Generator | None = None,
@@ -61,12 +63,14 @@ def fit_agent(
     ----------
     spreads
         The decisions; their weights count, their groups make the intervals.
-    curve, ratio, difference, tie_shift, cap, constant, depths
+    curve, ratio, difference, tie_shift, cap, constant, depths, utilities
         The model; see `milepost.choice.ChoiceModel`.
     method
         ``"percentile"`` (Regan & Haworth 2011), ``"likelihood"`` or ``"moments"``.
     s, c
         Given, not fitted (the paper's s_fit has c given by its line).
+    kappa
+        κ of the ratio ``"blend"``, given; without it κ is fitted.
     lapse
         Share of lapses: 0 for none, another number as given, ``"fit"`` to fit it.
     lapse_kernel
@@ -76,7 +80,8 @@ def fit_agent(
     covariance
         ``"sandwich"`` (default): the one that belongs to the method, clustered by group;
         ``"information"``: inverse expected information, likelihood only, holds if the model does;
-        ``"bootstrap"``: refits with whole groups drawn again.
+        ``"bootstrap"``: refits with whole groups drawn again; ``"none"``: no uncertainty (NaN),
+        for searches that need the parameters alone.
     rng, resamples
         For the bootstrap.
 
@@ -99,9 +104,12 @@ def fit_agent(
         ratio=ratio,
         scale=Scale(difference, constant, cap, tie_shift),
         depths=depths,
+        utilities=utilities,
         lapse=lapse_kernel if lapse == FIT or float(lapse) > 0 else None,
     )
-    fixed = {name: value for name, value in (("s", s), ("c", c)) if value is not None}
+    fixed = {
+        name: value for name, value in (("s", s), ("c", c), ("kappa", kappa)) if value is not None
+    }
     if model.lapse is not None and lapse != FIT:
         fixed["lapse"] = float(lapse)
     return fit_model(
@@ -183,6 +191,8 @@ def _covariance(
     moving = solution.moving
     if not len(moving):
         return np.zeros((0, 0))
+    if kind == "none":
+        return np.full((len(moving), len(moving)), np.nan)
     if kind == "bootstrap":
         if rng is None:
             raise InputError("the bootstrap needs a random generator: rng=numpy.random.default_rng")

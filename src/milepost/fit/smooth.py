@@ -75,6 +75,7 @@ def fit_smooth(
     centre: float = CENTRE,
     unit: float = UNIT,
     start: Floats | None = None,
+    covariance: bool = True,
 ) -> SmoothFit:
     """Fit parameters that follow the choosers' ratings, by likelihood.
 
@@ -90,6 +91,8 @@ def fit_smooth(
         x = (rating - centre) / unit.
     start
         Coefficients from which to set out.
+    covariance
+        Whether to work out their covariance.
 
     Raises
     ------
@@ -145,13 +148,15 @@ def fit_smooth(
             NotConvergedWarning,
             stacklevel=2,
         )
-    covariance = _covariance(model, prepared, found.x, degrees, x, which, design)
+    spread = np.full((len(columns), len(columns)), np.nan)
+    if covariance:
+        spread = _covariance(model, prepared, found.x, degrees, x, which, design)
     ratings = (float(spreads.rating.min()), float(spreads.rating.max()))
     return SmoothFit(
         model,
         degrees,
         found.x,
-        covariance,
+        spread,
         -loss * total,
         len(spreads),
         spreads.number_of_groups,

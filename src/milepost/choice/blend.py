@@ -1,7 +1,9 @@
-"""The third ratio, of the draft paper: p_i ln(1/p_0) / (p_0 ln(1/p_i)) = y_i.
+"""Ratios between shares and powers: ℓ_i + κ ln ℓ_i = λ - ln y_i, ℓ = -ln p.
 
-It multiplies the ratio of shares with that of powers. With ℓ = -ln p it reads
-ℓ_i + ln ℓ_i = λ - ln y_i, so that ℓ is Lambert's W of e^(λ - ln y).
+With κ = 1 this is the third form of the draft paper, p_i ln(1/p_0) / (p_0 ln(1/p_i)) = y_i, which
+multiplies the ratio of shares with that of powers; ℓ is then Lambert's W of e^(λ - ln y). With
+κ = 0 it is shares, and for large κ, with ln y taken (1 + κ) times, it goes to powers: one number
+says how sharply improbable options are shunned.
 """
 
 from __future__ import annotations
@@ -16,36 +18,44 @@ _UNDERFLOW = 745.0
 
 
 @kernel
-def solve_product(
-    z: Floats, start: int, stop: int, at: int, top: float, ln_p: Floats, rate: Floats
+def solve_blend(
+    z: Floats,
+    start: int,
+    stop: int,
+    at: int,
+    top: float,
+    kappa: float,
+    ln_p: Floats,
+    rate: Floats,
 ) -> None:
-    """Fill ln p and r = ℓ/(1+ℓ) of one decision; `at` is its most attractive option."""
+    """Fill ln p and r = ℓ/(κ+ℓ) of one decision; `at` is its most attractive option."""
     others = 0
     for i in range(start, stop):
         others += i != at and z[i] > -math.inf
     x_top = -math.inf
     if others > 0:
-        x_top = _top(z, start, stop, at, top, others, ln_p, rate)
+        x_top = _top(z, start, stop, at, top, kappa, others, ln_p, rate)
     for i in range(start, stop):
         if i == at:
             ell = math.exp(x_top)
             ln_p[i] = -ell
-            rate[i] = ell / (1.0 + ell)
+            rate[i] = ell / (kappa + ell)
         elif z[i] == -math.inf:
             ln_p[i] = -math.inf
             rate[i] = 0.0
         else:
             ell = math.exp(ln_p[i])
             ln_p[i] = -ell
-            rate[i] = ell / (1.0 + ell)
+            rate[i] = ell / (kappa + ell)
 
 
 @kernel
-def _ln_ell(b: float, x: float) -> float:
-    """Solve e^x + x = b from a guess, by Newton; the left side is convex and rises."""
-    for _ in range(50):
+def _ln_ell(b: float, kappa: float, x: float) -> float:
+    """Solve e^x + κ x = b from a guess, by Newton; the left side is convex and rises."""
+    for _ in range(100):
         e = math.exp(x)
-        step = (e + x - b) / (e + 1.0)
+        # From the flat side of the curve a whole step may jump far to the right.
+        step = max((e + kappa * x - b) / (e + kappa), -3.0)
         x -= step
         if abs(step) <= 1e-8 * (1.0 + abs(x)):
             # The next step would be of the order of the square of this one.
@@ -60,6 +70,7 @@ def _carry(
     stop: int,
     at: int,
     top: float,
+    kappa: float,
     lam: float,
     change: float,
     x: Floats,
@@ -71,10 +82,11 @@ def _carry(
     for i in range(start, stop):
         if i == at or z[i] == -math.inf:
             continue
-        guess = x[i] + change * (1.0 - rate[i])
-        x[i] = _ln_ell(lam + min(top - z[i], FURTHEST), guess)
+        # d ln ℓ / d λ = 1 / (κ + ℓ) = (1 - r) / κ
+        guess = x[i] + change * (1.0 - rate[i]) / kappa
+        x[i] = _ln_ell(lam + min(top - z[i], FURTHEST), kappa, guess)
         ell = math.exp(x[i])
-        rate[i] = ell / (1.0 + ell)
+        rate[i] = ell / (kappa + ell)
         if ell < _UNDERFLOW:
             p = math.exp(-ell)
             rest += p
@@ -84,7 +96,15 @@ def _carry(
 
 @kernel
 def _top(
-    z: Floats, start: int, stop: int, at: int, top: float, others: int, x: Floats, rate: Floats
+    z: Floats,
+    start: int,
+    stop: int,
+    at: int,
+    top: float,
+    kappa: float,
+    others: int,
+    x: Floats,
+    rate: Floats,
 ) -> float:
     """Solve for ln ℓ of the top option, by a safeguarded Newton; `x` is left with the others'.
 
@@ -94,15 +114,16 @@ def _top(
     high = math.log(math.log(others + 1.0)) + 1e-12
     low = -FURTHEST - 50.0
     x_top = high - 0.7
-    lam = math.exp(x_top) + x_top
+    lam = math.exp(x_top) + kappa * x_top
     for i in range(start, stop):
+        # Above the root: e^x + κ x = b has x ≤ ln b for b > 1, and x ≤ b / κ for b < 0.
         b = lam + min(top - z[i], FURTHEST)
-        x[i] = b if b < 0.0 else math.log1p(b) - 0.5 * math.log1p(0.25 * b)
-        rate[i] = 0.0
+        x[i] = math.log(b) if b > 1.0 else min(b / kappa, 0.0) if b < 0.0 else 0.0
+        rate[i] = 1.0
     change = 0.0
     for _ in range(ITERATIONS):
         ell = math.exp(x_top)
-        rest, slope = _carry(z, start, stop, at, top, ell + x_top, change, x, rate)
+        rest, slope = _carry(z, start, stop, at, top, kappa, ell + kappa * x_top, change, x, rate)
         left = -math.expm1(-ell)
         k = math.log(rest / left) if rest > 0.0 else -math.inf
         if k > 0.0:
@@ -111,13 +132,14 @@ def _top(
             high = x_top
         new = 0.5 * (low + high)
         if rest > 0.0:
-            # d λ / d x = 1 + ℓ; d ln(1 - e^-ℓ) / d x = ℓ e^-ℓ / (1 - e^-ℓ)
-            newton = x_top + k / ((slope / rest) * (1.0 + ell) + ell * (1.0 - left) / left)
+            # d λ / d x = κ + ℓ; d ln(1 - e^-ℓ) / d x = ℓ e^-ℓ / (1 - e^-ℓ)
+            newton = x_top + k / ((slope / rest) * (kappa + ell) + ell * (1.0 - left) / left)
             if low <= newton <= high:
                 new = newton
-        change = math.exp(new) + new - ell - x_top
+        change = math.exp(new) - ell + kappa * (new - x_top)
         x_top = new
         if abs(k) <= NEARLY or change == 0.0:
             break
-    _carry(z, start, stop, at, top, math.exp(x_top) + x_top, change, x, rate)
+    lam = math.exp(x_top) + kappa * x_top
+    _carry(z, start, stop, at, top, kappa, lam, change, x, rate)
     return x_top

@@ -1,0 +1,217 @@
+"""Comparison of models: held-out by group, on the same decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from milepost.choice.evaluate import evaluate, ln_probabilities, prepare
+from milepost.choice.model import ChoiceModel
+from milepost.choice.projections import RANKS, SLIPS
+from milepost.choice.spreads import Floats, Ints, Spreads
+from milepost.choice.summaries import rank_frequencies
+from milepost.errors import InputError
+from milepost.fit.agents import fit_model
+from milepost.fit.gate import HeldOut, gate_table
+from milepost.fit.smooth import fit_smooth
+
+BAND_WIDTH = 200.0
+BAND_EDGE = 150.0
+"""Bands begin at 1550, 1750, …: two hundreds each, and neither is cut in two."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A model and how it is fitted."""
+
+    model: ChoiceModel
+    """The model."""
+    method: str = "likelihood"
+    """See `milepost.fit.fit_agent`; ``"smooth"`` lets the parameters follow the rating, fitted by
+    likelihood to all bands at once."""
+    fixed: tuple[tuple[str, float], ...] = ()
+    """Parameters that are given, by name."""
+    degree: int | tuple[tuple[str, int], ...] = 1
+    """Degree of the polynomials of a smooth fit, for all or by parameter."""
+
+    @property
+    def name(self) -> str:
+        """For tables."""
+        return f"{self.model.name}, {self.method}"
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Held-out scores of several candidates on the same decisions."""
+
+    table: pl.DataFrame
+    """One row a candidate, best log-loss first."""
+    gates: pl.DataFrame
+    """One row a candidate and band: the admission gate."""
+    folds: int
+    """Folds of the cross-validation, by group."""
+
+    def __str__(self) -> str:
+        """Show the table."""
+        with pl.Config(tbl_rows=-1, tbl_cols=-1, tbl_width_chars=160, float_precision=4):
+            return str(self.table)
+
+
+def compare(
+    spreads: Spreads,
+    candidates: Mapping[str, Candidate] | Sequence[Candidate],
+    *,
+    folds: int = 5,
+    bands: npt.ArrayLike | None = None,
+    rng: np.random.Generator | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Comparison:
+    """Compare models by what they say of groups they have not seen.
+
+    Each candidate is fitted in each band of choosers on all folds but one, and scored on that one
+    (a smooth fit takes all bands at once). Every score is of decisions that the fit had not seen.
+
+    Parameters
+    ----------
+    spreads
+        The decisions.
+    candidates
+        What to compare, by name or in a list.
+    folds
+        Folds; whole groups go into one fold, and all candidates get the same folds.
+    bands
+        A label for each decision [default: ratings in bands 200 wide, or all in one].
+    rng
+        Draws the folds [default: seed 2011].
+    progress
+        Called with the candidate's name, fits done and fits in all.
+
+    Raises
+    ------
+    InputError
+        If there are fewer groups than folds.
+    """
+    named = (
+        dict(candidates)
+        if isinstance(candidates, Mapping)
+        else {each.name: each for each in candidates}
+    )
+    labels, codes = _bands(spreads, bands)
+    fold = _folds(spreads, folds, rng or np.random.default_rng(2011))
+    rows, gates = [], []
+    for done, (name, candidate) in enumerate(named.items()):
+        if progress is not None:
+            progress(name, done, len(named))
+        said, converged = _held_out(spreads, candidate, fold, folds, codes)
+        gate = gate_table(said, codes, labels)
+        share = said.weights / said.weights.sum()
+        frequency_gap = said.frequencies - said.actual_frequencies
+        rows.append(
+            {
+                "name": name,
+                "parameters": len(candidate.model.parameters) - len(candidate.fixed),
+                "log_loss": -float(share @ said.ln_chosen),
+                "qfit": float(10_000 * (frequency_gap[:RANKS] ** 2).mean()),
+                "mm_worst": float((gate["mm_projected"] - gate["mm_actual"]).abs().max()),  # type: ignore[arg-type]
+                "ad_worst": float((gate["ad_projected"] / gate["ad_actual"] - 1).abs().max()),  # type: ignore[arg-type]
+                "ad_overall": float(share @ said.error / (share @ said.actual_error) - 1),
+                "cells_passed": _cells(gate),
+                "cells": 4 * len(gate),
+                "admitted": bool(gate["passes"].all()),
+                "within_noise": bool(gate["within_noise"].all()),
+                "converged": converged,
+            }
+        )
+        gates.append(gate.with_columns(pl.lit(name).alias("name")).select("name", *gate.columns))
+    table = pl.DataFrame(rows).sort("log_loss")
+    return Comparison(table, pl.concat(gates), folds)
+
+
+def _cells(gate: pl.DataFrame) -> int:
+    columns = [name for name in gate.columns if name.endswith("_passes")]
+    return int(sum(int(gate[name].sum()) for name in columns))
+
+
+def _bands(spreads: Spreads, bands: npt.ArrayLike | None) -> tuple[list[str], Ints]:
+    if bands is not None:
+        labels, codes = np.unique(np.asarray(bands), return_inverse=True)
+        if len(codes) != len(spreads):
+            raise InputError(f"{len(codes)} bands for {len(spreads)} decisions")
+        return [str(label) for label in labels], codes.astype(np.int64)
+    if spreads.rating is None or not np.isfinite(spreads.rating).all():
+        return ["all"], np.zeros(len(spreads), dtype=np.int64)
+    place = np.floor((spreads.rating - BAND_EDGE) / BAND_WIDTH).astype(np.int64)
+    values, codes = np.unique(place, return_inverse=True)
+    lows = (values * BAND_WIDTH + BAND_EDGE).astype(np.int64)
+    names = [f"{low}-{low + int(BAND_WIDTH) - 1}" for low in lows]
+    return names, codes.astype(np.int64)
+
+
+def _folds(spreads: Spreads, folds: int, rng: np.random.Generator) -> Ints:
+    _, codes = np.unique(spreads.groups, return_inverse=True)
+    count = int(codes.max()) + 1
+    if folds < 2 or count < folds:
+        raise InputError(f"{count} groups cannot be held out in {folds} folds")
+    return (rng.permutation(count) % folds)[codes]
+
+
+def _held_out(
+    spreads: Spreads, candidate: Candidate, fold: Ints, folds: int, bands: Ints
+) -> tuple[HeldOut, bool]:
+    model = candidate.model
+    theta = np.empty((len(spreads), len(model.parameters)))
+    converged = True
+    for number in range(folds):
+        unseen = fold == number
+        if candidate.method == "smooth":
+            degree = (
+                candidate.degree if isinstance(candidate.degree, int) else dict(candidate.degree)
+            )
+            smooth = fit_smooth(spreads.take(~unseen), model, degree=degree, covariance=False)
+            assert spreads.rating is not None
+            theta[unseen] = smooth.theta(spreads.rating[unseen])
+            converged &= smooth.converged
+            continue
+        for band in np.unique(bands):
+            train = spreads.take(~unseen & (bands == band))
+            fit = fit_model(
+                train,
+                model,
+                method=candidate.method,
+                fixed=dict(candidate.fixed),
+                covariance="none",
+            )
+            theta[unseen & (bands == band)] = fit.theta
+            converged &= fit.converged
+    return _score(spreads, model, theta), converged
+
+
+def _score(spreads: Spreads, model: ChoiceModel, theta: Floats) -> HeldOut:
+    prepared = prepare(spreads, model)
+    said = evaluate(model, prepared, theta)
+    p = np.exp(ln_probabilities(model, prepared, theta))
+    at = spreads.offsets[:-1] + spreads.chosen
+    share = spreads.weights / spreads.weights.sum()
+    longest = max(int(spreads.counts.max()), RANKS)
+    frequencies, variances = np.zeros(longest), np.zeros(longest)
+    rank_frequencies(spreads.offsets, p, share, frequencies, variances)
+    over = [prepared.loss > limit for limit in SLIPS]
+    starts = spreads.offsets[:-1]
+    actual = np.bincount(spreads.chosen, weights=share, minlength=longest).astype(np.float64)
+    return HeldOut(
+        ln_chosen=said.ln_chosen,
+        first=said.first,
+        error=said.error,
+        error_squared=said.error_squared,
+        slips=np.stack([np.add.reduceat(np.where(o, p, 0.0), starts) for o in over], axis=1),
+        hit=(spreads.chosen == 0).astype(np.float64),
+        actual_error=prepared.delta[at],
+        actual_slips=np.stack([o[at] for o in over], axis=1).astype(np.float64),
+        frequencies=frequencies,
+        actual_frequencies=actual,
+        weights=spreads.weights,
+    )
