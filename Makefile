@@ -17,6 +17,8 @@ test: $(VENV)/.dev
 	$(RUN)/ruff check .
 	$(RUN)/ruff format --check .
 	$(RUN)/mypy
+	@# A cached kernel does not notice that one it calls in another file was changed.
+	find src -name '*.nb[ci]' -delete
 	$(RUN)/pytest
 
 bench: $(VENV)/.dev

@@ -23,7 +23,9 @@ def kernel(function: Callable[_Arguments, _Answer]) -> Callable[_Arguments, _Ans
     return cast("Callable[_Arguments, _Answer]", compiled)
 
 
-def inlined_kernel(function: Callable[_Arguments, _Answer]) -> Callable[_Arguments, _Answer]:
-    """Compile a small kernel that others call in their inner loop."""
-    compiled = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")(function)
+def vector_kernel(function: Callable[_Arguments, _Answer]) -> Callable[_Arguments, _Answer]:
+    """Compile a kernel whose sums may be taken in any order, so that they run in vectors."""
+    compiled = numba.njit(
+        cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract"}
+    )(function)
     return cast("Callable[_Arguments, _Answer]", compiled)

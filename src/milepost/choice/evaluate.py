@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -123,6 +123,8 @@ class Evaluated:
     """Derivatives of `error`."""
     information: Floats
     """Expected information, decisions × parameters × parameters; empty if not asked for."""
+    probabilities: Floats
+    """Probability of every option; empty if not asked for."""
 
 
 def evaluate(
@@ -131,6 +133,7 @@ def evaluate(
     theta: Floats,
     *,
     information: bool = False,
+    probabilities: bool = False,
     workers: int | None = None,
 ) -> Evaluated:
     """Evaluate a model on every decision, with derivatives.
@@ -143,6 +146,8 @@ def evaluate(
         The working parameters (`ChoiceModel.parameters`): one row for all decisions, or one each.
     information
         Whether to work out the expected information of each decision as well.
+    probabilities
+        Whether to keep the probabilities of all options as well.
     workers
         Threads [default: all cores, where there are enough options].
     """
@@ -161,14 +166,16 @@ def evaluate(
         d_first=np.empty((count, size)),
         d_error=np.empty((count, size)),
         information=np.zeros((count if information else 0, size, size)),
+        probabilities=np.empty(len(spreads.values) if probabilities else 0),
     )
     delta = prepared.finite_delta
 
     def work(first: int, last: int) -> None:
-        bounds, ln_p, d_ln_p = _block(model, prepared, rows, first, last)
-        p = np.exp(ln_p)
+        bounds, ln_p, p, d_ln_p = _block(model, prepared, rows, first, last)
         at = slice(first, last)
         options = slice(spreads.offsets[first], spreads.offsets[last])
+        if probabilities:
+            answer.probabilities[options] = p
         summarise_choices(
             bounds,
             spreads.chosen[at],
@@ -209,7 +216,7 @@ def ln_probabilities(
     answer = np.empty(len(spreads.values))
 
     def work(first: int, last: int) -> None:
-        _, ln_p, _ = _block(model, prepared, rows, first, last)
+        _, ln_p, _, _ = _block(model, prepared, rows, first, last)
         answer[spreads.offsets[first] : spreads.offsets[last]] = ln_p
 
     _in_blocks(work, len(spreads), len(spreads.values), workers)
@@ -225,35 +232,50 @@ def _in_blocks(
         for first, last in blocks:
             work(first, last)
         return
-    with ThreadPoolExecutor(threads) as pool:
-        for done in [pool.submit(work, *block) for block in blocks]:
-            done.result()
+    pool = _threads(threads)
+    for done in [pool.submit(work, *block) for block in blocks]:
+        done.result()
+
+
+@cache
+def _threads(count: int) -> ThreadPoolExecutor:
+    """Threads that are kept: starting them for each of many evaluations would cost more."""
+    return ThreadPoolExecutor(count, thread_name_prefix="milepost-choice")
+
+
+if hasattr(os, "register_at_fork"):
+    # Threads do not live on in a forked process: it makes its own.
+    os.register_at_fork(after_in_child=_threads.cache_clear)
 
 
 def _block(
     model: ChoiceModel, prepared: Prepared, theta: Floats, first: int, last: int
-) -> tuple[Ints, Floats, Floats]:
-    """Return bounds, ln p and its derivatives for some of the decisions."""
+) -> tuple[Ints, Floats, Floats, Floats]:
+    """Return bounds, ln p, p and the derivatives of ln p for some of the decisions."""
     spreads = prepared.spreads
     low, high = int(spreads.offsets[first]), int(spreads.offsets[last])
     bounds = spreads.offsets[first : last + 1] - low
     rows = theta if len(theta) == 1 else theta[first:last]
     options = slice(low, high)
+    scheme = model.depths
     curve = curve_codes(model.curve)
     ln_p = np.empty(high - low)
     rate = np.empty(high - low)
     z = np.empty(high - low)
-    dz = np.zeros((high - low, theta.shape[1]))
-    scheme = model.depths
+    # Columns that no kernel fills, that of a lapse share, say 0.
+    fills_all = scheme is None and theta.shape[1] == model.curve_parameters
+    dz = (np.empty if fills_all else np.zeros)((high - low, theta.shape[1]))
     if scheme is not None and scheme.combine == MIXTURE:
         # Lapses of a mixture come from shares of the final depth.
         ln_p, dz = _mixture(model, prepared, rows, bounds, options)
+        p = np.exp(ln_p)
         if model.lapse not in {None, FLAT}:
             final = np.ascontiguousarray(prepared.ln_depth_delta[options, -1])
             lapse_dz = np.zeros_like(dz)
             proxies.base(*curve, bounds, final, rows, z, lapse_dz)
             _add_utilities(model, prepared, options, bounds, rows, z, lapse_dz)
-            return bounds, *_lapsing(model, bounds, rows, ln_p, dz, z, lapse_dz)
+            _lapse(bounds, rows, ln_p, dz, z, lapse_dz)
+            return bounds, ln_p, np.exp(ln_p), dz
     elif scheme is not None:
         shape = (np.asarray(scheme.offsets), scheme.matrix, rows, z, dz)
         if scheme.combine == AVERAGED:
@@ -267,14 +289,15 @@ def _block(
         _add_utilities(model, prepared, options, bounds, rows, z, dz)
         lapse_z = z.copy() if model.ratio == BLEND else z
         lapse_dz = dz.copy() if model.lapse not in {None, FLAT} else dz[:0]
-        _solve(model, bounds, rows, z, dz, ln_p, rate)
+        p = _solve(model, bounds, rows, z, dz, ln_p, rate)
         z = lapse_z
     if model.lapse is None:
-        return bounds, ln_p, dz
+        return bounds, ln_p, p, dz
     if model.lapse == FLAT:
         z = np.where(np.isfinite(prepared.delta[options]), 0.0, -np.inf)
         lapse_dz = np.zeros_like(dz)
-    return bounds, *_lapsing(model, bounds, rows, ln_p, dz, z, lapse_dz)
+    _lapse(bounds, rows, ln_p, dz, z, lapse_dz)
+    return bounds, ln_p, np.exp(ln_p), dz
 
 
 def _solve(
@@ -285,15 +308,17 @@ def _solve(
     dz: Floats,
     ln_p: Floats,
     rate: Floats,
-) -> None:
-    """Fill ln p; turn dz into its derivatives."""
+) -> Floats:
+    """Fill ln p and turn dz into its derivatives; return p."""
     if model.ratio == BLEND:
         column = model.place("kappa")
         ln_kappa = np.ascontiguousarray(theta[:, column])
         solve_blends(bounds, ln_kappa, z, dz, column, ln_p, rate)
     else:
         solve_all(ratio_code(model.ratio), bounds, z, ln_p, rate)
-    differentiate(bounds, np.exp(ln_p), rate, dz)
+    p: Floats = np.exp(ln_p)
+    differentiate(bounds, p, rate, dz)
+    return p
 
 
 def _add_utilities(
@@ -310,21 +335,14 @@ def _add_utilities(
         proxies.add_utility(bounds, feature, model.place(name), theta, z, dz)
 
 
-def _lapsing(
-    model: ChoiceModel,
-    bounds: Ints,
-    theta: Floats,
-    ln_p: Floats,
-    d_ln_p: Floats,
-    z: Floats,
-    dz: Floats,
-) -> tuple[Floats, Floats]:
-    """Mix with the distribution that lapses come from: shares of e^z."""
-    ln_k = np.empty_like(ln_p)
-    solve_all(SHARES, bounds, z, ln_k, rate := np.empty_like(ln_p))
+def _lapse(
+    bounds: Ints, theta: Floats, ln_p: Floats, d_ln_p: Floats, z: Floats, dz: Floats
+) -> None:
+    """Mix, in place, with the distribution that lapses come from: shares of e^z."""
+    ln_k, rate = np.empty_like(ln_p), np.empty_like(ln_p)
+    solve_all(SHARES, bounds, z, ln_k, rate)
     differentiate(bounds, np.exp(ln_k), rate, dz)
     mix_lapse(bounds, np.ascontiguousarray(theta[:, -1]), ln_k, dz, ln_p, d_ln_p)
-    return ln_p, d_ln_p
 
 
 def _mixture(

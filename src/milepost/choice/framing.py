@@ -11,6 +11,9 @@ from milepost.choice.spreads import BOUND, OUTSIDE, Floats, Ints, Spreads
 from milepost.errors import TableError
 from milepost.tables import SPREADS, as_frame
 
+_YES = ["1", "1.0", "true", "yes", "x"]
+_NO = ["0", "0.0", "false", "no", ""]
+
 
 def spreads_from_frame(
     data: Any,
@@ -62,7 +65,7 @@ def spreads_from_frame(
         numbers = frame.select(
             pl.col(decision).rank("dense").cast(pl.Int64).alias("key"),
             pl.col(value).cast(pl.Float64).alias("value"),
-            pl.col(chosen).cast(pl.Float64).fill_null(0.0).ne(0.0).alias("chosen"),
+            _truth(frame, chosen).alias("chosen"),
             *(pl.col(name).cast(pl.Float64).alias(f"_{name}") for name in depth_values or []),
             *(pl.col(name).cast(pl.Float64).alias(f"_{name}") for name in (weight, rating) if name),
         )
@@ -99,6 +102,20 @@ def spreads_from_frame(
         depth_values=table,
         outside=outside,
     )
+
+
+def _truth(frame: pl.DataFrame, column: str) -> pl.Expr:
+    """Whether each option was the chosen one: numbers, truth values, or words for them."""
+    if frame.schema[column] != pl.String:
+        return pl.col(column).cast(pl.Float64).fill_null(0.0).ne(0.0)
+    words = pl.col(column).str.strip_chars().str.to_lowercase().fill_null("")
+    unknown = frame.select(words.filter(~words.is_in([*_YES, *_NO])))
+    if len(unknown):
+        raise TableError(
+            f"whether an option was chosen is said with 1 or 0, true or false, yes or no; "
+            f"the column {column} has {unknown.item(0, 0)!r}"
+        )
+    return words.is_in(_YES)
 
 
 def _chosen_rows(chosen: Any, offsets: Ints) -> tuple[Ints, int | None]:

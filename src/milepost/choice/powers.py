@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from milepost.choice.spreads import Floats
-from milepost.kernels import kernel
+from milepost.kernels import kernel, vector_kernel
 
 FURTHEST = 600.0
 """Options less attractive by a factor over e^600 have probability 0, and a finite ln p."""
@@ -20,6 +22,13 @@ ITERATIONS = 200
 _PATIENCE = 15
 """So many Newton steps are enough unless the options have very many scales."""
 _UNDERFLOW = 745.0
+_LN = np.concatenate([[-np.inf], np.log(np.arange(1, 300))])
+_PADDING = 1e270
+"""a of an option that nobody chooses: finite, so that sums stay numbers."""
+_FAST_LIMIT = 44.0
+"""Terms under e^-44 are left out of fast sums."""
+_FAST_LEAST = 1e-10
+"""Where L comes out smaller than this, what fast sums leave out may count."""
 
 
 @kernel
@@ -28,9 +37,13 @@ def solve_powers(
 ) -> None:
     """Fill ln p and r = -ln p of one decision; `at` is its most attractive option."""
     others = _exponents(z, start, stop, at, top, rate)
-    length = _length(rate, start, stop, at, others) if others > 0 else 0.0
+    length = 0.0
+    if others > 0:
+        length = _fast_length(rate, start, stop, at, others)
+        if length < _FAST_LEAST:
+            length = _length(rate, start, stop, at, others)
     for i in range(start, stop):
-        if rate[i] == math.inf:
+        if rate[i] == _PADDING:
             ln_p[i] = -math.inf
             rate[i] = 0.0
         else:
@@ -40,11 +53,11 @@ def solve_powers(
 
 @kernel
 def _exponents(z: Floats, start: int, stop: int, at: int, top: float, a: Floats) -> int:
-    """Fill a (inf for padding); return the number of real options besides the top one."""
+    """Fill a; return the number of real options besides the top one."""
     others = 0
     for i in range(start, stop):
         if z[i] == -math.inf:
-            a[i] = math.inf
+            a[i] = _PADDING
         else:
             a[i] = math.exp(min(top - z[i], FURTHEST))
             others += i != at
@@ -62,10 +75,11 @@ def _lower_bound(a: Floats, start: int, stop: int, at: int) -> float:
     running = 1.0
     count = 1
     for i in range(start, stop):
-        if i != at and a[i] < math.inf:
+        if i != at and a[i] < _PADDING:
             count += 1
             running = max(running, a[i])
-            bound = max(bound, math.log(count) / running)
+            ln_count = _LN[count] if count < len(_LN) else math.log(count)
+            bound = max(bound, ln_count / running)
     return bound
 
 
@@ -105,3 +119,50 @@ def _length(a: Floats, start: int, stop: int, at: int, others: int) -> float:
             if not low < length < high:
                 return low
     return length
+
+
+@vector_kernel
+def _fast_sums(a: Floats, start: int, stop: int, length: float) -> tuple[float, float]:
+    """Return Σ exp(-a L) and Σ a exp(-a L), to 1e-13.
+
+    exp(x) = (exp(x / 256))^256: a polynomial and eight squarings, without branches or calls, which
+    compilers turn into vectors; some three times as fast as calls of exp.
+    """
+    total = 0.0
+    slope = 0.0
+    for i in range(start, stop):
+        x = -min(a[i] * length, _FAST_LIMIT) * (1.0 / 256.0)
+        p = 1.0 + x * (1 / 7) * (1.0 + x * (1 / 8))
+        p = 1.0 + x * (1 / 4) * (1.0 + x * (1 / 5) * (1.0 + x * (1 / 6) * p))
+        p = 1.0 + x * (1.0 + x * (1 / 2) * (1.0 + x * (1 / 3) * p))
+        p = p * p
+        p = p * p
+        p = p * p
+        p = p * p
+        p = p * p
+        p = p * p
+        p = p * p
+        p = p * p
+        total += p
+        slope += a[i] * p if a[i] * length < _FAST_LIMIT else 0.0
+    return total, slope
+
+
+@kernel
+def _fast_length(a: Floats, start: int, stop: int, at: int, others: int) -> float:
+    """As `_length`, with fast sums; 0 where it does not settle in a few steps."""
+    length = _lower_bound(a, start, stop, at)
+    for _ in range(_PATIENCE):
+        rest, slope = _fast_sums(a, at + 1, stop, length)
+        if at > start:
+            rest_before, slope_before = _fast_sums(a, start, at, length)
+            rest += rest_before
+            slope += slope_before
+        left = -math.expm1(-length)
+        k = math.log(rest / left)
+        length += k / (slope / rest + (1.0 - left) / left)
+        if abs(k) <= NEARLY:
+            return length
+        if not length > 0.0:
+            return 0.0
+    return 0.0

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from milepost.choice.evaluate import Prepared, evaluate, ln_probabilities
+from milepost.choice.evaluate import Evaluated, Prepared, evaluate
 from milepost.choice.model import ChoiceModel
 from milepost.choice.spreads import Floats, Ints
 from milepost.choice.summaries import rank_frequencies
@@ -104,14 +104,20 @@ class Projection:
         return "\n".join(lines)
 
 
-def project(model: ChoiceModel, prepared: Prepared, theta: Floats) -> Projection:
-    """Return what a model projects for prepared decisions, with what was chosen."""
+def project(
+    model: ChoiceModel, prepared: Prepared, theta: Floats, said: Evaluated | None = None
+) -> Projection:
+    """Return what a model projects for prepared decisions, with what was chosen.
+
+    `said` may be what `evaluate` gave for these parameters, with probabilities.
+    """
     spreads = prepared.spreads
     weights = spreads.weights
     total = weights.sum()
     share = weights / total
-    said = evaluate(model, prepared, theta)
-    p = np.exp(ln_probabilities(model, prepared, theta))
+    if said is None or not len(said.probabilities):
+        said = evaluate(model, prepared, theta, probabilities=True)
+    p = said.probabilities
     at = spreads.offsets[:-1] + spreads.chosen
     hit = spreads.chosen == 0
     error_variance = np.maximum(said.error_squared - said.error**2, 0.0)

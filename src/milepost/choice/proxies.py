@@ -45,10 +45,14 @@ def base(
     rows = theta.shape[0]
     for decision in range(len(offsets) - 1):
         row = theta[decision if rows > 1 else 0]
+        ln_s, c = row[0], math.exp(row[1])
         for i in range(offsets[decision], offsets[decision + 1]):
-            z[i] = ln_g(first, second, ln_delta[i], row, out)
-            for k in range(curve_parameters):
-                dz[i, k] = out[k]
+            if second < 0:
+                z[i], dz[i, 0], dz[i, 1] = ln_curve(first, ln_delta[i] - ln_s, c)
+            else:
+                z[i] = ln_g(first, second, ln_delta[i], row, out)
+                for k in range(curve_parameters):
+                    dz[i, k] = out[k]
 
 
 @kernel

@@ -137,24 +137,31 @@ def up_share_cross_moments(
     reference's section 5); `share` are the weights of the mean.
     """
     points = len(grid)
+    below = np.empty(points)
+    straddles = np.empty(points)
     up = np.empty(points)
     for decision in range(len(offsets) - 1):
         square = share[decision] ** 2
+        # For each q: the probability of the options wholly below it, and the one that straddles.
+        i = offsets[decision]
+        last = offsets[decision + 1] - 1
+        reached = 0.0
         for g in range(points):
-            for h in range(points):
-                total[g, h] -= square * grid[g] * grid[h]
-        below = 0.0
-        for i in range(offsets[decision], offsets[decision + 1]):
-            if p[i] <= 0.0:
-                continue
-            for g in range(points):
-                up[g] = min(max((grid[g] - below) / p[i], 0.0), 1.0)
-            for g in range(points):
-                part = square * p[i] * up[g]
-                if part > 0.0:
-                    for h in range(points):
-                        total[g, h] += part * up[h]
-            below += p[i]
+            while i < last and reached + p[i] <= grid[g]:
+                reached += p[i]
+                i += 1
+            below[g] = reached
+            straddles[g] = p[i]
+            up[g] = min(max((grid[g] - reached) / p[i], 0.0), 1.0) if p[i] > 0.0 else 0.0
+        for g in range(points):
+            for h in range(g, points):
+                # The option that straddles q lies below q', if it does not straddle that too.
+                same = below[h] <= below[g]
+                both = below[g] + straddles[g] * up[g] * (up[h] if same else 1.0)
+                part = square * (both - grid[g] * grid[h])
+                total[g, h] += part
+                if h > g:
+                    total[h, g] += part
 
 
 @kernel

@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from milepost import __version__
-from milepost.cli import analysis, demo, games_in, sets
+from milepost.cli import analysis, demo, fits, games_in, sets
 from milepost.cli.store import store_app
 from milepost.errors import MilepostError
 
@@ -73,6 +73,8 @@ app.command("players")(sets.players)
 app.command("select")(sets.select)
 app.command("analyse")(analysis.analyse)
 app.command("spreads")(analysis.spreads)
+app.command("fit")(fits.fit)
+app.command("models")(fits.models)
 app.add_typer(store_app, name="store")
 app.command("demo")(demo.demo)
 

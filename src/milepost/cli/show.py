@@ -96,6 +96,45 @@ def analysis_bar(*, quiet: bool) -> Iterator[Callable[[RunState], None] | None]:
         yield report
 
 
+@contextmanager
+def counting_bar(
+    what: str, *, quiet: bool, total: int | None = None
+) -> Iterator[Callable[[int], None] | None]:
+    """Show how many of something are done, with an estimate of the time left."""
+    if quiet:
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(elapsed_when_finished=True),
+    )
+    import time
+
+    begun = last = time.monotonic()
+    with Bar(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(what, total=total)
+
+        def tell(done: int) -> None:
+            nonlocal last
+            bar.update(task, completed=done)
+            now = time.monotonic()
+            if not console.is_terminal and now - last >= 10:
+                last = now
+                left = ""
+                if total and done:
+                    left = f" of {total:,}, about {(now - begun) * (total / done - 1):.0f} s left"
+                typer.echo(f"{what}: {done:,} done{left}", err=True)
+
+        yield tell
+
+
 class _LineLog:
     """A line now and then, where standard error is a file and a bar would only litter it."""
 
@@ -152,6 +191,18 @@ def leave_if_strict(summary: Summary, *, strict: bool) -> None:
     typer.echo(f"warning: {summary.lost:,} games could not be read, or not to their end", err=True)
     if strict:
         raise typer.Exit(1)
+
+
+def tell_wrong(wrong: pl.DataFrame, *, quiet: bool) -> int:
+    """Say what was wrong with the games; return how many could not be read to their end."""
+    lost = len(wrong.filter(wrong["kind"].is_in(["broken", "unreadable"])))
+    if lost or (len(wrong) and not quiet):
+        kinds = (
+            wrong["kind"].value_counts(sort=True).sort("count", "kind", descending=[True, False])
+        )
+        said = ", ".join(f"{count:,} {kind}" for kind, count in kinds.iter_rows())
+        typer.echo(f"warning: games with something wrong: {said} (see milepost turns)", err=True)
+    return lost
 
 
 def print_table(

@@ -9,6 +9,7 @@ import numpy as np
 
 from milepost.choice.depths import DepthScheme
 from milepost.choice.differences import CAP, LOG, TIE_SHIFT, Scale
+from milepost.choice.evaluate import Evaluated
 from milepost.choice.model import FLAT, ChoiceModel
 from milepost.choice.projections import project
 from milepost.choice.spreads import Floats, Spreads
@@ -143,7 +144,8 @@ def fit_model(
     problem = make_problem(spreads, model, fixed)
     solution = solve(problem, method, grid)
     theta = problem.full(solution.moving)
-    working = _covariance(problem, solution, method, grid, covariance, rng, resamples)
+    said = problem.evaluate(solution.moving, probabilities=True)
+    working = _covariance(problem, solution, said, method, grid, covariance, rng, resamples)
     if not solution.converged:
         warnings.warn(
             f"{model.name}, {method} fit of {len(spreads)} decisions did not converge: "
@@ -160,8 +162,8 @@ def fit_model(
         covariance_kind=covariance,
         n=len(spreads),
         n_groups=spreads.number_of_groups,
-        projection=project(model, problem.prepared, theta),
-        percentiles=percentile_score(model, problem, theta, grid),
+        projection=project(model, problem.prepared, theta, said),
+        percentiles=percentile_score(problem, theta, grid, said),
         converged=solution.converged,
         evaluations=solution.evaluations,
         message=solution.message,
@@ -182,6 +184,7 @@ def solve(problem: Problem, method: str, grid: Floats = GRID) -> Solution:
 def _covariance(
     problem: Problem,
     solution: Solution,
+    said: Evaluated,
     method: str,
     grid: Floats,
     kind: str,
@@ -204,8 +207,8 @@ def _covariance(
     if method == "likelihood":
         return likelihood_covariance(problem, moving, kind=kind)
     if method == "percentile":
-        return percentile_covariance(problem, moving, grid)
-    return moment_covariance(problem, moving)
+        return percentile_covariance(problem, said, grid)
+    return moment_covariance(problem, said)
 
 
 def fits_table(results: dict[str, FitResult]) -> Any:

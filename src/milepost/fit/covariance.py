@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from milepost.choice.evaluate import Evaluated
 from milepost.choice.spreads import Floats, Ints
 from milepost.errors import InputError
 from milepost.fit.moments import actual_moments, moment_scale
@@ -80,9 +81,8 @@ def likelihood_covariance(problem: Problem, moving: Floats, *, kind: str = "sand
     return _sandwich(bread, middle)
 
 
-def percentile_covariance(problem: Problem, moving: Floats, grid: Floats = GRID) -> Floats:
+def percentile_covariance(problem: Problem, said: Evaluated, grid: Floats = GRID) -> Floats:
     """Return the covariance of a percentile fit, Σ taken over groups."""
-    said = problem.evaluate(moving)
     weights = problem.weights
     _, slopes = percentile_residuals(said, weights, grid)
     up = np.empty((len(weights), len(grid)))
@@ -92,13 +92,12 @@ def percentile_covariance(problem: Problem, moving: Floats, grid: Floats = GRID)
     return _least_squares_covariance(slopes[:, problem.free], middle)
 
 
-def moment_covariance(problem: Problem, moving: Floats) -> Floats:
+def moment_covariance(problem: Problem, said: Evaluated) -> Floats:
     """Return the covariance of a moment fit.
 
     The actual and the projected moments of a decision vary together: what counts is their
     difference.
     """
-    said = problem.evaluate(moving)
     share = problem.weights / problem.weights.sum()
     scale = moment_scale(problem)
     projected = np.stack([said.first, said.error], axis=1)

@@ -47,9 +47,17 @@ class Problem:
         theta[self.free] = moving
         return theta
 
-    def evaluate(self, moving: Floats, *, information: bool = False) -> Evaluated:
+    def evaluate(
+        self, moving: Floats, *, information: bool = False, probabilities: bool = False
+    ) -> Evaluated:
         """Evaluate the model at given values of the parameters that move."""
-        return evaluate(self.model, self.prepared, self.full(moving), information=information)
+        return evaluate(
+            self.model,
+            self.prepared,
+            self.full(moving),
+            information=information,
+            probabilities=probabilities,
+        )
 
     def weighted(self, weights: Floats) -> Problem:
         """Return the same problem with other weights of the decisions."""

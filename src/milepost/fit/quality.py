@@ -8,8 +8,7 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
-from milepost.choice.evaluate import ln_probabilities
-from milepost.choice.model import ChoiceModel
+from milepost.choice.evaluate import Evaluated
 from milepost.choice.spreads import Floats
 from milepost.choice.summaries import up_share_cross_moments
 from milepost.fit.percentiles import GRID, percentile_residuals, up_shares
@@ -44,7 +43,7 @@ class PercentileScore:
 
 
 def percentile_score(
-    model: ChoiceModel, problem: Problem, theta: Floats, grid: Floats = GRID
+    problem: Problem, theta: Floats, grid: Floats = GRID, said: Evaluated | None = None
 ) -> PercentileScore:
     """Return the percentile score of a model at its fitted parameters.
 
@@ -53,16 +52,16 @@ def percentile_score(
     the fitted parameters can move the residuals.
     """
     moving = theta[problem.free]
-    said = problem.evaluate(moving)
+    if said is None or not len(said.probabilities):
+        said = problem.evaluate(moving, probabilities=True)
     weights = problem.weights
     share = weights / weights.sum()
     spreads = problem.prepared.spreads
     up = np.empty((len(spreads), len(grid)))
     up_shares(said.before, said.ln_chosen, grid, up)
     mean = share @ up
-    p = np.exp(ln_probabilities(model, problem.prepared, theta))
     cross = np.zeros((len(grid), len(grid)))
-    up_share_cross_moments(spreads.offsets, p, share, grid, cross)
+    up_share_cross_moments(spreads.offsets, said.probabilities, share, grid, cross)
     residual = mean - grid
     slopes = percentile_residuals(said, weights, grid)[1][:, problem.free]
     # Remove what the parameters can take up: project in the metric of the covariance.

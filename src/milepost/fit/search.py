@@ -23,6 +23,8 @@ _SCREENED = 1_500
 _FOLLOWED = 2
 """Starts that are followed to the end."""
 _MOST_EVALUATIONS = 200
+_SAME = 0.05
+"""Ends that differ by less, on the working scale, are one."""
 _REST = 1e-4
 """A likelihood is at its top if a further step is under so many standard errors."""
 
@@ -45,19 +47,19 @@ class Solution:
 
 def least_squares(problem: Problem, system_of: Callable[[Problem], System]) -> Solution:
     """Minimise a sum of squared residuals."""
-    system = system_of(problem)
 
     def cost(theta: Floats, part: Problem) -> float:
         values, _ = system_of(part)(part.evaluate(theta))
         return float(values @ values)
 
-    def follow(start: Floats) -> Solution:
+    def follow(on: Problem, start: Floats) -> Solution:
+        system = system_of(on)
         seen: dict[bytes, tuple[Floats, Floats]] = {}
 
         def both(theta: Floats) -> tuple[Floats, Floats]:
             key = theta.tobytes()
             if key not in seen:
-                seen[key] = system(problem.evaluate(theta))
+                seen[key] = system(on.evaluate(theta))
             return seen[key]
 
         determined = len(start) <= len(both(start)[0])
@@ -80,19 +82,20 @@ def least_squares(problem: Problem, system_of: Callable[[Problem], System]) -> S
 
 def greatest_likelihood(problem: Problem) -> Solution:
     """Maximise the likelihood: a trust region, with the expected information as curvature."""
-    weights, free = problem.weights, problem.free
-    total = float(weights.sum())
+    free = problem.free
 
     def cost(theta: Floats, part: Problem) -> float:
         return -float(part.weights @ part.evaluate(theta).ln_chosen) / float(part.weights.sum())
 
-    def follow(start: Floats) -> Solution:
+    def follow(on: Problem, start: Floats) -> Solution:
+        weights = on.weights
+        total = float(weights.sum())
         seen: dict[bytes, tuple[float, Floats, Floats]] = {}
 
         def terms(theta: Floats) -> tuple[float, Floats, Floats]:
             key = theta.tobytes()
             if key not in seen:
-                said = problem.evaluate(theta, information=True)
+                said = on.evaluate(theta, information=True)
                 curvature = np.einsum("t,tjk->jk", weights, said.information)
                 seen[key] = (
                     -float(weights @ said.ln_chosen) / total,
@@ -127,11 +130,11 @@ def _standard_errors_away(gradient: Floats, curvature: Floats, total: float) -> 
 def _best_of(
     problem: Problem,
     cost: Callable[[Floats, Problem], float],
-    follow: Callable[[Floats], Solution],
+    follow_on: Callable[[Problem, Floats], Solution],
 ) -> Solution:
     found = []
-    for start in _starts(problem, cost):
-        solution = follow(start)
+    for start in _starts(problem, cost, follow_on):
+        solution = follow_on(problem, start)
         if problem.escaped(problem.full(solution.moving)):
             solution = replace(solution, converged=False, message="s or c ran away")
         found.append(solution)
@@ -139,8 +142,16 @@ def _best_of(
     return replace(best, evaluations=sum(each.evaluations for each in found))
 
 
-def _starts(problem: Problem, cost: Callable[[Floats, Problem], float]) -> list[Floats]:
-    """Screen coarse starting points on part of the decisions; return the best few."""
+def _starts(
+    problem: Problem,
+    cost: Callable[[Floats, Problem], float],
+    follow_on: Callable[[Problem, Floats], Solution],
+) -> list[Floats]:
+    """Screen coarse starting points; return the best few.
+
+    With many decisions this is done on part of them, spread evenly, and the best few are followed
+    there first: what ends in the same place is one start.
+    """
     if problem.known_start:
         return [problem.start[problem.free]]
     count = len(problem.prepared.spreads)
@@ -152,4 +163,13 @@ def _starts(problem: Problem, cost: Callable[[Floats, Problem], float]) -> list[
     starts = coarse_starts(problem)
     costs = np.array([cost(start, part) for start in starts])
     costs[~np.isfinite(costs)] = np.inf
-    return [starts[place] for place in np.argsort(costs, kind="stable")[:_FOLLOWED]]
+    best = [starts[place] for place in np.argsort(costs, kind="stable")[:_FOLLOWED]]
+    if part is problem:
+        return best
+    ends: list[Solution] = []
+    for start in best:
+        end = follow_on(part, start)
+        near = [np.abs(end.moving - other.moving).max() < _SAME for other in ends]
+        if end.converged and not any(near) and not part.escaped(part.full(end.moving)):
+            ends.append(end)
+    return [end.moving for end in ends] or best

@@ -1,0 +1,348 @@
+"""The commands that fit agents to decisions: fit, models."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from milepost.cli import options, show
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from milepost.choice import DepthScheme
+
+Store = Annotated[
+    str | None,
+    typer.Option("--store", metavar="DIR", help="The evaluation store, for games and turns."),
+]
+Setup = Annotated[
+    str | None, typer.Option("--setup", help="Digest of the set-up, if the store holds several.")
+]
+Fields = Annotated[
+    str | None,
+    typer.Option(
+        "--map",
+        metavar="FIELD=COLUMN,...",
+        help="For a table with one row an option: which column is the decision, the value, "
+        "chosen, and perhaps the group (a game, a day), the weight, the rating.",
+    ),
+]
+Outside = Annotated[
+    str,
+    typer.Option(
+        "--outside",
+        help="Choices outside the listed options: bound (as good as the worst) or exclude.",
+    ),
+]
+_SHOWN_REFERENCE = ("n", "outside", "c", "sd", "c_low", "c_high")
+
+
+def fit(
+    inputs: options.Inputs,
+    store: Store = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option("--by", metavar="COLUMN", help="Fit each value apart; repeatable."),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="OUT", help="Write the fits to this table."),
+    ] = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            "--method",
+            help="percentile, likelihood, moments; reference: the one-parameter agents of 2009.",
+        ),
+    ] = "percentile",
+    curve: Annotated[
+        str, typer.Option("--curve", help="invexp, ipa, ipb, secha, sechb, or a mixture as ipa+ipb")
+    ] = "invexp",
+    ratio: Annotated[
+        str, typer.Option("--ratio", help="powers, shares, product or blend.")
+    ] = "powers",
+    difference: Annotated[
+        str, typer.Option("--difference", help="log, raw or win-probability.")
+    ] = "log",
+    tie_shift: Annotated[
+        float, typer.Option("--tie-shift", min=0.0, help="For later options equal to the best.")
+    ] = 0.03,
+    cap: Annotated[
+        float, typer.Option("--cap", min=0.0, help="Clip values so far under the best; 0 = not.")
+    ] = 4.0,
+    s: Annotated[float | None, typer.Option("--s", help="Sensitivity, given, not fitted.")] = None,
+    c: Annotated[float | None, typer.Option("--c", help="Consistency, given, not fitted.")] = None,
+    lapse: Annotated[str, typer.Option("--lapse", help="Share of lapses: a number, or fit.")] = "0",
+    lapse_kernel: Annotated[
+        str, typer.Option("--lapse-kernel", help="What lapses choose from: flat or shares.")
+    ] = "flat",
+    depths: Annotated[
+        str | None,
+        typer.Option(
+            "--depths",
+            metavar="GROUPS",
+            help="Depth-weighted agents: groups of depths, as 1-2,3-4,5-7,8-9,10.",
+        ),
+    ] = None,
+    combine: Annotated[
+        str,
+        typer.Option("--combine", help="Depths: additive, averaged, geometric or mixture."),
+    ] = "geometric",
+    covariance: Annotated[
+        str,
+        typer.Option("--covariance", help="sandwich, information (likelihood) or bootstrap."),
+    ] = "sandwich",
+    seed: Annotated[int, typer.Option("--seed", help="For the bootstrap.")] = 2011,
+    resamples: Annotated[int, typer.Option("--resamples", min=2, help="For the bootstrap.")] = 200,
+    width: Annotated[
+        int, typer.Option("--width", min=2, help="Options the agents of 2009 look at.")
+    ] = 10,
+    outside: Outside = "bound",
+    least: Annotated[
+        int, typer.Option("--least", min=2, help="Leave out groups with fewer decisions.")
+    ] = 30,
+    fields: Fields = None,
+    setup: Setup = None,
+    form: options.Format = None,
+    workers: options.Workers = options.ALL_CORES,
+    quiet: options.Quiet = False,
+) -> None:
+    """Fit agents (s, c) to decisions: of a store and games, or of any table of options."""
+    import numpy as np
+
+    from milepost.files import format_of, provenance, write_table
+    from milepost.fit.groups import fit_groups, parse_fields
+    from milepost.games.loading import table_inputs
+    from milepost.games.sources import find_sources
+
+    if output is not None:
+        format_of(output, form)
+    settings: dict[str, Any] = {
+        "curve": curve,
+        "ratio": ratio,
+        "method": method,
+        "difference": difference,
+        "tie_shift": tie_shift,
+        "cap": cap or None,
+        "s": s,
+        "c": c,
+        "lapse": _lapse(lapse),
+        "lapse_kernel": lapse_kernel,
+        "depths": _scheme(depths, combine),
+        "covariance": covariance,
+        "resamples": resamples,
+    }
+    reference = None
+    if method == "reference":
+        reference, settings = {"width": width}, {}
+    decisions, made = _decisions(inputs, store, setup, by or [], workers=workers, quiet=quiet)
+    with show.counting_bar("fitting", quiet=quiet) as tell:
+        table, left_out = fit_groups(
+            decisions,
+            by or [],
+            fields=parse_fields(fields) if fields else None,
+            outside=outside,
+            least=least,
+            reference=reference,
+            progress=tell,
+            **settings,
+            **({} if reference is not None else {"rng": np.random.default_rng(seed)}),
+        )
+    for name, reason in left_out:
+        typer.echo(f"left out: {name}: {reason}", err=True)
+    if not len(table):
+        typer.echo("milepost: nothing could be fitted", err=True)
+        raise typer.Exit(1)
+    if output is not None:
+        told = {name: str(value) for name, value in (settings or {"width": width}).items()}
+        told |= {"by": ",".join(by or []), "seed": str(seed), "outside": outside, **made}
+        digest_inputs = table_inputs(find_sources(inputs))
+        write_table(table, output, form=form, made=provenance("fit", told, digest_inputs))
+    if output != "-":
+        if reference is not None:
+            _show_numbers(table.select(*(by or []), *_SHOWN_REFERENCE), "reference agents (2009)")
+        else:
+            _show_fits(table, by or [])
+    if not quiet and output not in {None, "-"}:
+        typer.echo(f"{len(table):,} fits -> {output}", err=True)
+    if "converged" in table.columns and not table["converged"].all():
+        raise typer.Exit(1)
+
+
+def models(
+    inputs: options.Inputs,
+    store: Store = None,
+    folds: Annotated[int, typer.Option("--folds", min=2, help="Folds, by game.")] = 5,
+    seed: Annotated[int, typer.Option("--seed", help="Draws the folds.")] = 2011,
+    all_models: Annotated[
+        bool, typer.Option("--all", help="All curves and depth schemes; takes an hour and more.")
+    ] = False,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="OUT", help="Write the comparison to this table."),
+    ] = None,
+    gates: Annotated[
+        str | None,
+        typer.Option("--gates", metavar="OUT", help="Write the gate, band by band, to this table."),
+    ] = None,
+    fields: Fields = None,
+    setup: Setup = None,
+    outside: Outside = "bound",
+    form: options.Format = None,
+    workers: options.Workers = options.ALL_CORES,
+    quiet: options.Quiet = False,
+) -> None:
+    """Compare choice models on the same decisions, held out by game, with the admission gate."""
+    import numpy as np
+
+    from milepost.files import format_of, provenance, write_table
+    from milepost.fit.compare import compare
+    from milepost.fit.groups import parse_fields, split_decisions
+    from milepost.fit.standard import standard_candidates
+    from milepost.games.loading import table_inputs
+    from milepost.games.sources import find_sources
+
+    for path in (output, gates):
+        if path is not None:
+            format_of(path, form)
+    decisions, made = _decisions(inputs, store, setup, [], workers=workers, quiet=quiet)
+    named = parse_fields(fields) if fields else None
+    ((_, spreads),) = split_decisions(decisions, fields=named, outside=outside)
+    candidates = standard_candidates(spreads, everything=all_models)
+    with show.counting_bar("comparing", quiet=quiet, total=len(candidates)) as tell:
+        found = compare(
+            spreads,
+            candidates,
+            folds=folds,
+            rng=np.random.default_rng(seed),
+            progress=None if tell is None else lambda _, done, __: tell(done),
+        )
+    made = provenance(
+        "models",
+        {"folds": folds, "seed": seed, "outside": outside, **made},
+        table_inputs(find_sources(inputs)),
+    )
+    if output is not None:
+        write_table(found.table, output, form=form, made=made)
+    if gates is not None:
+        write_table(found.gates, gates, form=form, made=made)
+    typer.echo(f"{spreads}, {folds} folds by group; every figure is of unseen decisions")
+    _show_numbers(found.table, "models, best held-out log-loss (nats a decision) first")
+    admitted = found.table.filter(found.table["admitted"])["name"].to_list()
+    typer.echo(f"admitted for ratings: {', '.join(admitted) or 'none'}")
+
+
+def _decisions(
+    inputs: list[str],
+    store: str | None,
+    setup: str | None,
+    by: list[str],
+    *,
+    workers: int,
+    quiet: bool,
+) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """The decisions of a table as it is, or of games and a store; and what made them."""
+    import polars as pl
+
+    from milepost.errors import InputError
+    from milepost.files import read_table
+    from milepost.games.loading import are_tables
+    from milepost.games.sources import find_sources
+
+    sources = find_sources(inputs)
+    if store is None:
+        if not are_tables(sources):
+            raise InputError("games need a store of evaluations: --store DIR (milepost analyse)")
+        frames = [read_table(source.name) for source in sources]
+        return pl.concat(frames, how="diagonal_relaxed"), {}
+    from milepost.analysis.inputs import load_turns
+    from milepost.analysis.spreads import make_spreads
+    from milepost.analysis.store import EvaluationStore
+
+    opened = EvaluationStore(store)
+    with show.progress_bar("reading", quiet=quiet) as report:
+        turns, wrong = load_turns(inputs, workers=workers, report=report)
+    found = make_spreads(turns, opened, setup=setup)
+    if not quiet:
+        counts = ", ".join(f"{count:,} {name}" for name, count in found.counts.items() if count)
+        typer.echo(f"set-up {found.setup}: {counts}", err=True)
+    if len(wrong):
+        typer.echo(f"{len(wrong):,} things were wrong with the games: see milepost turns", err=True)
+    extra = [name for name in by if name in turns.columns and name not in found.table.columns]
+    table = found.table
+    if extra:
+        columns = turns.select("game_id", "ply", *extra)
+        table = table.join(columns, on=["game_id", "ply"], how="left", maintain_order="left")
+    return table, {"setup": opened.known_setups().get(found.setup, found.setup)}
+
+
+def _lapse(text: str) -> float | str:
+    from milepost.errors import InputError
+
+    if text == "fit":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"--lapse: expected a share or fit, got {text!r}") from None
+
+
+def _scheme(text: str | None, combine: str) -> DepthScheme | None:
+    from milepost.choice import DepthScheme
+    from milepost.errors import InputError
+
+    if text is None:
+        return None
+    groups: list[list[int]] = []
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(\d+)(?:-(\d+))?\s*", part)
+        if match is None:
+            raise InputError(f"--depths: expected groups as 1-2,3-4,10, got {text!r}")
+        first = int(match[1])
+        groups.append(list(range(first, int(match[2] or first) + 1)))
+    return DepthScheme.groups(groups, combine)
+
+
+def _show_fits(table: pl.DataFrame, by: list[str]) -> None:
+    """One line a group: parameters with their intervals, projected and actual statistics."""
+    columns = [*by, "N", "groups", "s", "95 %", "c", "95 %", "lapse", "match %", "error", "Qfit"]
+    rows = [
+        [
+            *(row[name] for name in by),
+            row["n"],
+            row["groups"],
+            f"{row['s']:.4g}",
+            _span(row["s_low"], row["s_high"]),
+            f"{row['c']:.4g}",
+            _span(row["c_low"], row["c_high"]),
+            f"{row['lapse']:.3f}" if row["lapse"] else "-",
+            f"{100 * row['mm_projected']:.1f} / {100 * row['mm_actual']:.1f}",
+            f"{row['ad_projected']:.4f} / {row['ad_actual']:.4f}",
+            f"{row['qfit']:.3f}" + ("" if row["converged"] else " NOT CONVERGED"),
+        ]
+        for row in table.iter_rows(named=True)
+    ]
+    lapse = columns.index("lapse")
+    if all(row[lapse] == "-" for row in rows):
+        columns.pop(lapse)
+        rows = [row[:lapse] + row[lapse + 1 :] for row in rows]
+    title = f"{table['model'][0]}, {table['method'][0]} fits; match and error: projected / actual"
+    show.print_table(columns, rows, title=title)
+
+
+def _span(low: float | None, high: float | None) -> str:
+    return "given" if low is None or high is None else f"{low:.3g}-{high:.3g}"
+
+
+def _show_numbers(table: pl.DataFrame, title: str) -> None:
+    rows = [[_number(value) for value in row] for row in table.rows()]
+    show.print_table(table.columns, rows, title=title)
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, float):
+        return value
+    return f"{value:.4g}"
