@@ -308,7 +308,63 @@ SPREADS = Table(
         Column("shallow", pl.List(pl.Boolean), "whether an option was searched less deeply"),
         Column("weight", pl.Float64, "how much the decision counts; null = 1"),
         Column("premature_draw", pl.Boolean, "an option is 0 for a repetition not yet claimable"),
+        Column("unlisted", _COUNT, "legal options that were not evaluated; 0 = all were"),
     ),
 )
 
-TABLES = (GAMES, RESULTS, TURNS, EVALUATIONS, SPREADS, PLAYERS, LIKELY_DUPLICATES, ERRORS)
+CURVES = Table(
+    "curves",
+    "one player at one time",
+    (
+        Column("player", _TEXT, "the player's key in the results table", True),
+        Column("time", None, "the period: a year, a date, or a number", True),
+        Column("mean", pl.Float64, "mean of the skill, in rating points", True),
+        Column("sd", pl.Float64, "standard deviation of the skill; null = the model has none"),
+        Column("games", _COUNT, "the player's games in the period"),
+        Column("margin_mean", pl.Float64, "mean of the player's own draw margin; null = none"),
+        Column("margin_sd", pl.Float64, "standard deviation of the draw margin; null = none"),
+    ),
+)
+
+FITS = Table(
+    "fits",
+    "one fitted agent; before these stand the columns that the decisions were parted by",
+    (
+        Column("model", _TEXT, "ratio, curve, and what else the model has"),
+        Column("method", _TEXT, "percentile, likelihood or moments"),
+        Column("n", pl.Int64, "decisions"),
+        Column("groups", pl.Int64, "groups (games): intervals are clustered by them"),
+        Column("s", pl.Float64, "sensitivity, on the scale of the differences"),
+        Column("c", pl.Float64, "consistency"),
+        Column("se_s", pl.Float64, "standard error of s; 0 = given"),
+        Column("se_c", pl.Float64, "standard error of c; 0 = given"),
+        Column("cov_sc", pl.Float64, "covariance of s and c"),
+        Column("s_low", pl.Float64, "lower end of the 95 % interval of s; null = given"),
+        Column("s_high", pl.Float64, "upper end"),
+        Column("c_low", pl.Float64, "lower end of the 95 % interval of c; null = given"),
+        Column("c_high", pl.Float64, "upper end"),
+        Column("lapse_low", pl.Float64, "lower end of the 95 % interval of the lapse share"),
+        Column("lapse_high", pl.Float64, "upper end"),
+        Column("lapse", pl.Float64, "lapse share"),
+        Column("mm_projected", pl.Float64, "projected share of choices of the first-listed best"),
+        Column("mm_actual", pl.Float64, "actual share"),
+        Column("z_mm", pl.Float64, "actual less projected, in standard deviations of the model"),
+        Column("ad_projected", pl.Float64, "projected mean scaled difference"),
+        Column("ad_actual", pl.Float64, "actual mean scaled difference"),
+        Column("z_ad", pl.Float64, "projected less actual, in standard deviations of the model"),
+        Column("qfit", pl.Float64, "10,000 x mean squared error of the frequencies, i = 0..49"),
+        Column("percentile_rms", pl.Float64, "root mean square of R_q - q over the grid"),
+        Column("percentile_chi_square", pl.Float64, "chi-square of these under the model"),
+        Column("percentile_degrees", pl.Int64, "its degrees of freedom"),
+        Column("log_likelihood", pl.Float64, "log-likelihood of the choices"),
+        Column("entropy", pl.Float64, "mean entropy of the choices, in nats"),
+        Column("outside", pl.Int64, "choices outside the listed options"),
+        Column("covariance", _TEXT, "where the errors come from: sandwich, information, bootstrap"),
+        Column("converged", pl.Boolean, "whether the search came to rest"),
+        Column("other_parameters", _TEXT, "depth weights and others, as name=value"),
+    ),
+)
+
+TABLES = (
+    GAMES, RESULTS, TURNS, EVALUATIONS, SPREADS, FITS, PLAYERS, LIKELY_DUPLICATES, ERRORS, CURVES,
+)  # fmt: skip

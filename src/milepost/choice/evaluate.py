@@ -28,6 +28,7 @@ from milepost.choice.ratios import SHARES, differentiate, ratio_code, solve_all,
 from milepost.choice.spreads import Floats, Ints, Spreads
 from milepost.choice.summaries import (
     add_information,
+    expected_up_slopes,
     mix_lapse,
     summarise_choices,
     summarise_moments,
@@ -125,6 +126,8 @@ class Evaluated:
     """Expected information, decisions × parameters × parameters; empty if not asked for."""
     probabilities: Floats
     """Probability of every option; empty if not asked for."""
+    up_slopes: Floats
+    """Expected derivatives of the weighted sum of up shares, points × parameters."""
 
 
 def evaluate(
@@ -134,6 +137,7 @@ def evaluate(
     *,
     information: bool = False,
     probabilities: bool = False,
+    up_grid: Floats | None = None,
     workers: int | None = None,
 ) -> Evaluated:
     """Evaluate a model on every decision, with derivatives.
@@ -148,6 +152,8 @@ def evaluate(
         Whether to work out the expected information of each decision as well.
     probabilities
         Whether to keep the probabilities of all options as well.
+    up_grid
+        Points at which to work out the expected slopes of the up shares (`milepost.fit`).
     workers
         Threads [default: all cores, where there are enough options].
     """
@@ -167,7 +173,10 @@ def evaluate(
         d_error=np.empty((count, size)),
         information=np.zeros((count if information else 0, size, size)),
         probabilities=np.empty(len(spreads.values) if probabilities else 0),
+        up_slopes=np.zeros((0 if up_grid is None else len(up_grid), size)),
     )
+    # One part a block, added up at the end: the sum does not depend on which thread was first.
+    slopes = np.zeros((-(-count // _BLOCK), *answer.up_slopes.shape))
     delta = prepared.finite_delta
 
     def work(first: int, last: int) -> None:
@@ -202,8 +211,12 @@ def evaluate(
         )
         if information:
             add_information(bounds, p, d_ln_p, answer.information[at])
+        if up_grid is not None:
+            part = slopes[first // _BLOCK]
+            expected_up_slopes(bounds, p, d_ln_p, spreads.weights[at], up_grid, part)
 
     _in_blocks(work, count, len(spreads.values), workers)
+    answer.up_slopes[:] = slopes.sum(axis=0)
     return answer
 
 

@@ -165,6 +165,35 @@ def up_share_cross_moments(
 
 
 @kernel
+def expected_up_slopes(
+    offsets: Ints, p: Floats, d_ln_p: Floats, weights: Floats, grid: Floats, total: Floats
+) -> None:
+    """Add up the expected derivatives of the up shares under the model, weighted.
+
+    E up_q = q whatever the parameters, so E d up_q = -Σ_i p_i up_(q,i) d ln p_i.
+    """
+    parameters = d_ln_p.shape[1]
+    sums = np.empty(parameters)
+    for decision in range(len(offsets) - 1):
+        i = offsets[decision]
+        last = offsets[decision + 1] - 1
+        below = 0.0
+        sums[:] = 0.0
+        for g in range(len(grid)):
+            while i < last and below + p[i] <= grid[g]:
+                if p[i] > 0.0:
+                    for k in range(parameters):
+                        sums[k] += p[i] * d_ln_p[i, k]
+                below += p[i]
+                i += 1
+            # p × up of the option that straddles q.
+            part = min(max(grid[g] - below, 0.0), p[i])
+            for k in range(parameters):
+                straddling = part * d_ln_p[i, k] if part > 0.0 else 0.0
+                total[g, k] -= weights[decision] * (sums[k] + straddling)
+
+
+@kernel
 def rank_frequencies(
     offsets: Ints, p: Floats, weights: Floats, projected: Floats, variance: Floats
 ) -> None:

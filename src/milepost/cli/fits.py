@@ -100,6 +100,13 @@ def fit(
     width: Annotated[
         int, typer.Option("--width", min=2, help="Options the agents of 2009 look at.")
     ] = 10,
+    line: Annotated[
+        bool,
+        typer.Option(
+            "--line",
+            help="Put c on a line through the groups (--by one number), then fit s again.",
+        ),
+    ] = False,
     outside: Outside = "bound",
     least: Annotated[
         int, typer.Option("--least", min=2, help="Leave out groups with fewer decisions.")
@@ -139,11 +146,22 @@ def fit(
     if method == "reference":
         reference, settings = {"width": width}, {}
     decisions, made = _decisions(inputs, store, setup, by or [], workers=workers, quiet=quiet)
+    named = parse_fields(fields) if fields else None
+    told = {name: str(value) for name, value in (settings or {"width": width}).items()}
+    told |= {"by": ",".join(by or []), "seed": str(seed), "outside": outside, **made}
+    made = provenance("fit", told, table_inputs(find_sources(inputs)))
+    if line:
+        table = _on_a_line(decisions, by or [], named, outside, least, settings)
+        if output is not None:
+            write_table(table, output, form=form, made=made)
+        if output != "-":
+            _show_numbers(table, "s and c free; then c on a line, s fitted again: c_fit, s_fit")
+        return
     with show.counting_bar("fitting", quiet=quiet) as tell:
         table, left_out = fit_groups(
             decisions,
             by or [],
-            fields=parse_fields(fields) if fields else None,
+            fields=named,
             outside=outside,
             least=least,
             reference=reference,
@@ -151,25 +169,7 @@ def fit(
             **settings,
             **({} if reference is not None else {"rng": np.random.default_rng(seed)}),
         )
-    for name, reason in left_out:
-        typer.echo(f"left out: {name}: {reason}", err=True)
-    if not len(table):
-        typer.echo("milepost: nothing could be fitted", err=True)
-        raise typer.Exit(1)
-    if output is not None:
-        told = {name: str(value) for name, value in (settings or {"width": width}).items()}
-        told |= {"by": ",".join(by or []), "seed": str(seed), "outside": outside, **made}
-        digest_inputs = table_inputs(find_sources(inputs))
-        write_table(table, output, form=form, made=provenance("fit", told, digest_inputs))
-    if output != "-":
-        if reference is not None:
-            _show_numbers(table.select(*(by or []), *_SHOWN_REFERENCE), "reference agents (2009)")
-        else:
-            _show_fits(table, by or [])
-    if not quiet and output not in {None, "-"}:
-        typer.echo(f"{len(table):,} fits -> {output}", err=True)
-    if "converged" in table.columns and not table["converged"].all():
-        raise typer.Exit(1)
+    _deliver(table, left_out, by or [], output, form, made, quiet=quiet)
 
 
 def models(
@@ -277,6 +277,68 @@ def _decisions(
         columns = turns.select("game_id", "ply", *extra)
         table = table.join(columns, on=["game_id", "ply"], how="left", maintain_order="left")
     return table, {"setup": opened.known_setups().get(found.setup, found.setup)}
+
+
+def _deliver(
+    table: pl.DataFrame,
+    left_out: list[tuple[str, str]],
+    by: list[str],
+    output: str | None,
+    form: str | None,
+    made: dict[str, Any],
+    *,
+    quiet: bool,
+) -> None:
+    """Write and show fits; end with 1 where nothing could be fitted, or one did not converge."""
+    from milepost.files import write_table
+
+    for name, reason in left_out:
+        typer.echo(f"left out: {name}: {reason}", err=True)
+    if not len(table):
+        typer.echo("milepost: nothing could be fitted", err=True)
+        raise typer.Exit(1)
+    if output is not None:
+        write_table(table, output, form=form, made=made)
+    if output != "-" and "sd" in table.columns:
+        _show_numbers(table.select(*by, *_SHOWN_REFERENCE), "reference agents (2009)")
+    elif output != "-":
+        _show_fits(table, by)
+    if not quiet and output not in {None, "-"}:
+        typer.echo(f"{len(table):,} fits -> {output}", err=True)
+    if "converged" in table.columns and not table["converged"].all():
+        raise typer.Exit(1)
+
+
+def _on_a_line(
+    decisions: pl.DataFrame,
+    by: list[str],
+    fields: dict[str, str] | None,
+    outside: str,
+    least: int,
+    settings: dict[str, Any],
+) -> pl.DataFrame:
+    """The paper's table: free fits, c on a line over the level of each group, s fitted again."""
+    from milepost.errors import InputError
+    from milepost.fit import fit_cohorts
+    from milepost.fit.agents import model_of
+    from milepost.fit.groups import split_decisions
+
+    if len(by) != 1 or not decisions.schema[by[0]].is_numeric():
+        raise InputError("--line needs --by with one column of numbers (the rating of each group)")
+    if not settings:
+        raise InputError("--line goes with percentile, likelihood or moments")
+    cohorts = {}
+    for (level,), spreads in split_decisions(decisions, by, fields=fields, outside=outside):
+        if len(spreads) < least:
+            typer.echo(f"left out: {level}: {len(spreads)} decisions, under {least}", err=True)
+        else:
+            cohorts[float(level)] = spreads
+    model, fixed = model_of(**settings)
+    if "c" in fixed or "s" in fixed:
+        raise InputError("--line fits s and c: give neither")
+    found = fit_cohorts(cohorts, model, method=settings["method"], fixed=fixed)
+    typer.echo(f"c = {found.line[0]:.4f} + {found.line[1]:.3e} x {by[0]}", err=True)
+    return found.to_frame()
 
 
 def _lapse(text: str) -> float | str:

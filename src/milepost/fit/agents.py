@@ -98,21 +98,21 @@ def fit_agent(
     """
     if method not in METHODS:
         raise InputError(f"the method is one of {', '.join(METHODS)}, got {method!r}")
-    if isinstance(lapse, str) and lapse != FIT:
-        raise InputError(f"the lapse is a share or 'fit', got {lapse!r}")
-    model = ChoiceModel(
+    model, fixed = model_of(
         curve=curve,
         ratio=ratio,
-        scale=Scale(difference, constant, cap, tie_shift),
+        difference=difference,
+        tie_shift=tie_shift,
+        cap=cap,
+        constant=constant,
+        s=s,
+        c=c,
+        lapse=lapse,
+        lapse_kernel=lapse_kernel,
         depths=depths,
         utilities=utilities,
-        lapse=lapse_kernel if lapse == FIT or float(lapse) > 0 else None,
+        kappa=kappa,
     )
-    fixed = {
-        name: value for name, value in (("s", s), ("c", c), ("kappa", kappa)) if value is not None
-    }
-    if model.lapse is not None and lapse != FIT:
-        fixed["lapse"] = float(lapse)
     return fit_model(
         spreads,
         model,
@@ -123,6 +123,41 @@ def fit_agent(
         rng=rng,
         resamples=resamples,
     )
+
+
+def model_of(
+    *,
+    curve: str = "invexp",
+    ratio: str = "powers",
+    difference: str = LOG,
+    tie_shift: float = TIE_SHIFT,
+    cap: float | None = CAP,
+    constant: float = 1.0,
+    s: float | None = None,
+    c: float | None = None,
+    lapse: float | str = 0.0,
+    lapse_kernel: str = FLAT,
+    depths: DepthScheme | None = None,
+    utilities: tuple[str, ...] = (),
+    kappa: float | None = None,
+    **_others: Any,
+) -> tuple[ChoiceModel, dict[str, float]]:
+    """Return the model that the settings of `fit_agent` mean, and the parameters they give."""
+    if isinstance(lapse, str) and lapse != FIT:
+        raise InputError(f"the lapse is a share or 'fit', got {lapse!r}")
+    model = ChoiceModel(
+        curve=curve,
+        ratio=ratio,
+        scale=Scale(difference, constant, cap, tie_shift),
+        depths=depths,
+        utilities=utilities,
+        lapse=lapse_kernel if lapse == FIT or float(lapse) > 0 else None,
+    )
+    given = {"s": s, "c": c, "kappa": kappa}
+    fixed = {name: value for name, value in given.items() if value is not None}
+    if model.lapse is not None and lapse != FIT:
+        fixed["lapse"] = float(lapse)
+    return model, fixed
 
 
 def fit_model(
@@ -144,7 +179,7 @@ def fit_model(
     problem = make_problem(spreads, model, fixed)
     solution = solve(problem, method, grid)
     theta = problem.full(solution.moving)
-    said = problem.evaluate(solution.moving, probabilities=True)
+    said = problem.evaluate(solution.moving, probabilities=True, up_grid=grid)
     working = _covariance(problem, solution, said, method, grid, covariance, rng, resamples)
     if not solution.converged:
         warnings.warn(
@@ -209,11 +244,3 @@ def _covariance(
     if method == "percentile":
         return percentile_covariance(problem, said, grid)
     return moment_covariance(problem, said)
-
-
-def fits_table(results: dict[str, FitResult]) -> Any:
-    """Return a table of several fits: one row each, with its name first."""
-    import polars as pl
-
-    rows = [{"name": name, **result.to_dict()} for name, result in results.items()]
-    return pl.DataFrame(rows, infer_schema_length=None)

@@ -17,7 +17,7 @@ from milepost.choice.evaluate import Evaluated
 from milepost.choice.spreads import Floats, Ints
 from milepost.errors import InputError
 from milepost.fit.moments import actual_moments, moment_scale
-from milepost.fit.percentiles import GRID, percentile_residuals, up_shares
+from milepost.fit.percentiles import GRID, up_shares
 from milepost.fit.problem import Problem
 
 _STEP = 1e-5
@@ -82,9 +82,14 @@ def likelihood_covariance(problem: Problem, moving: Floats, *, kind: str = "sand
 
 
 def percentile_covariance(problem: Problem, said: Evaluated, grid: Floats = GRID) -> Floats:
-    """Return the covariance of a percentile fit, Σ taken over groups."""
+    """Return the covariance of a percentile fit, Σ taken over groups.
+
+    J is the expected slope under the model, -E[up_q d ln p]. The slope of the choices as they fell
+    rests on the few decisions that straddle q, weighted with 1/p: with 300 decisions intervals from
+    it cover 88 to 93 %, those from the expected one 95 to 97 % (`benchmarks/bench_coverage.py`).
+    """
     weights = problem.weights
-    _, slopes = percentile_residuals(said, weights, grid)
+    slopes = said.up_slopes / weights.sum()
     up = np.empty((len(weights), len(grid)))
     up_shares(said.before, said.ln_chosen, grid, up)
     share = weights / weights.sum()

@@ -48,7 +48,12 @@ class Problem:
         return theta
 
     def evaluate(
-        self, moving: Floats, *, information: bool = False, probabilities: bool = False
+        self,
+        moving: Floats,
+        *,
+        information: bool = False,
+        probabilities: bool = False,
+        up_grid: Floats | None = None,
     ) -> Evaluated:
         """Evaluate the model at given values of the parameters that move."""
         return evaluate(
@@ -57,6 +62,7 @@ class Problem:
             self.full(moving),
             information=information,
             probabilities=probabilities,
+            up_grid=up_grid,
         )
 
     def weighted(self, weights: Floats) -> Problem:
