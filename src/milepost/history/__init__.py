@@ -1,1 +1,21 @@
 """Skill through time from results: TrueSkill, TrueSkill Through Time, joint histories."""
+
+from milepost.history.convergence import ConvergenceWarning, Sweep
+from milepost.history.fit import fit, prequential
+from milepost.history.game import Game
+from milepost.history.records import SkippedResultsWarning
+from milepost.history.result import Comparison, History, Prediction
+from milepost.history.teams import rate_game
+
+__all__ = [
+    "Comparison",
+    "ConvergenceWarning",
+    "Game",
+    "History",
+    "Prediction",
+    "SkippedResultsWarning",
+    "Sweep",
+    "fit",
+    "prequential",
+    "rate_game",
+]

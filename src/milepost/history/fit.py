@@ -1,0 +1,344 @@
+"""From results to a history: the one public function over all models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy.special import ndtr
+
+from milepost.errors import InputError
+from milepost.history.baselines import fit_elo, fit_glicko2
+from milepost.history.convergence import Convergence, Progress, Sweep, converge
+from milepost.history.evidence import ttt_log_evidence
+from milepost.history.evidence_d import ttt_d_log_evidence
+from milepost.history.game import Game
+from milepost.history.lives import lives_of
+from milepost.history.options import Options
+from milepost.history.periods import clock_of
+from milepost.history.predictive import filter_log_evidence, log_loss_by_period, predict_forward
+from milepost.history.records import Floats, Records, read_records
+from milepost.history.result import History
+from milepost.history.team_history import fit_teams
+from milepost.history.ttt import SkillModel, TTTState, ttt_state
+from milepost.history.ttt_d import MarginModel, TTTDState, ttt_d_state
+from milepost.tables import CURVES, RESULTS
+
+_KEPT_COLUMNS = ["time", "player_1", "player_2", "score", "first_mover", "weight", "event"]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a later update starts from."""
+
+    results: pl.DataFrame
+    """The results as given."""
+    row: Any
+    """For each game of the records, its row there."""
+    message: Floats | None
+    """The games' messages at the end; `None` = start afresh."""
+
+
+def fit(
+    results: Any,
+    model: str = "ttt",
+    *,
+    period: str | float = "year",
+    mu: float = 1200.0,
+    sigma: float = 400.0,
+    beta: float = 480.0,
+    tau: float = 60.0,
+    draw: str | float = "share",
+    first_mover: str | float | None = None,
+    newcomers: str | None = None,
+    margin_mu: float = 300.0,
+    margin_sigma: float = 100.0,
+    margin_tau: float = 10.0,
+    draw_form: str = "between",
+    stage: str = "converged",
+    tolerance: float | None = None,
+    max_sweeps: int = 200,
+    progress: Progress | None = None,
+    workers: int = 1,
+) -> History:
+    """Fit every player's skill over time.
+
+    Parameters
+    ----------
+    results
+        The results table, or any frame with its columns (time, player_1, player_2, score and, as
+        wanted, first_mover, weight, event). A weight k of 1 or more counts a game k times; one
+        below 1 takes its message to the power k (then the evidence is approximate). Or a sequence
+        of `milepost.history.Game`, for teams and more than two sides.
+    model
+        ``"ttt"`` (TrueSkill Through Time), ``"ttt-d"`` (draw margins of the players' own),
+        ``"trueskill"`` (the filter), ``"elo"`` or ``"glicko2"``.
+    period
+        ``"year"``, ``"month"``, ``"day"``, ``"event"``, ``"game"`` (each game a step of its own),
+        or a length in the unit of the times (years, for dates). A skill is constant in a period.
+    mu, sigma
+        Mean and standard deviation of a newcomer's skill.
+    beta
+        Standard deviation of a performance around the skill.
+    tau
+        Standard deviation that a unit of time (a year, for dates) adds to a skill.
+    draw
+        ``"share"``: the draw margin follows from the share of draws; or the margin in points.
+    first_mover
+        The first mover's advantage in points; ``"learn"`` for one number, ``"learn-by-period"`` for
+        a path through time (a random walk of beta / 48 a unit of time); `None` for none. Learned
+        by maximum evidence with a prior N(0, beta²).
+    newcomers
+        ``"learn"``: the mean of newcomers' skills, by the period they appear in, is a random walk
+        of sigma / 20 a unit of time that begins at `mu`, learned by maximum evidence.
+    margin_mu, margin_sigma, margin_tau
+        The same as mu, sigma, tau for the players' own draw margins (``"ttt-d"``).
+    draw_form
+        ``"between"`` (exact; better by evidence) or ``"two-factor"`` (the authors').
+    stage
+        ``"converged"``, or ``"filter"``: one pass forward, nothing from the future.
+    tolerance
+        The largest estimated distance to the fixed point, in points; `None` = 0.0002 beta.
+    max_sweeps
+        Sweeps after which to stop all the same, with a warning.
+    progress
+        Called after every sweep with a `milepost.history.convergence.Sweep`.
+    workers
+        1 or 2 threads; the answer is the same within the tolerance.
+
+    Returns
+    -------
+    History
+
+    Raises
+    ------
+    InputError
+        If an option or the data cannot be used.
+
+    Warns
+    -----
+    SkippedResultsWarning
+        If rows were left out.
+    ConvergenceWarning
+        If the fixed point was not reached.
+
+    References
+    ----------
+    Dangauthier, Herbrich, Minka & Graepel (2007), TrueSkill Through Time. NIPS 20.
+    """
+    options = Options(
+        model, period, mu, sigma, beta, tau, draw, first_mover, newcomers, margin_mu, margin_sigma,
+        margin_tau, draw_form, stage, tolerance, max_sweeps, workers,
+    )  # fmt: skip
+    if _are_games(results):
+        return _fit_games(results, options, progress)
+    frame = RESULTS.conform(results).select(_KEPT_COLUMNS)
+    records = read_records(frame, period=period)
+    if model == "elo":
+        return fit_elo(records, options)
+    if model == "glicko2":
+        return fit_glicko2(records, options)
+    return _fit_two(records, frame, options, progress, None)
+
+
+def update(history: History, more: Any) -> History:
+    """Return a history with more results: see `History.update`."""
+    kept = history._kept
+    if kept is None:
+        raise InputError("this history does not keep its results, so it cannot be updated")
+    extra = RESULTS.conform(more).select(_KEPT_COLUMNS)
+    # In the order of the records, so that an old game's number is its row.
+    old = kept.results[kept.row]
+    try:
+        frame = pl.concat([old, extra.cast(dict(old.schema))])
+    except pl.exceptions.PolarsError as error:
+        raise InputError(f"the new results do not fit the old ones: {error}") from error
+    records = read_records(frame, period=history.options.period)
+    return _fit_two(records, frame, history.options, None, (history, kept.message))
+
+
+def prequential(
+    results: Any, model: str = "ttt", *, window: int = 3, rounds: int = 1, start: Any = None,
+    **options: Any,
+) -> tuple[pl.DataFrame, pl.Series]:  # fmt: skip
+    """Predict each period from what came before it only.
+
+    Parameters
+    ----------
+    results
+        As for `fit`, two players a game.
+    model
+        ``"ttt"`` or ``"ttt-d"``.
+    window, rounds
+        After each period the last `window` periods are smoothed again by `rounds` sweeps; 0 = the
+        filter alone.
+    start
+        From which time on to smooth (before it, the filter): saves time if only later predictions
+        are wanted.
+    **options
+        Other options of `fit`. Nothing is learned here: give numbers learned on earlier data. A
+        draw margin from the share of draws would know the future; give that too.
+
+    Returns
+    -------
+    (polars.DataFrame, polars.Series)
+        For each period its time, games and mean log-loss in nats; and for each row of the results
+        the log probability of what happened (null for rows left out).
+    """
+    chosen = Options(model=model, stage="filter", **options)
+    frame = RESULTS.conform(results).select(_KEPT_COLUMNS)
+    records = read_records(frame, period=chosen.period)
+    state = _fresh_state(records, chosen)
+    first = 0
+    if start is not None:
+        first = int(np.searchsorted(records.clock, clock_of(start, chosen.period)))
+    logs = predict_forward(state, window=window, rounds=rounds, start=first)
+    by_row = np.full(frame.height, np.nan)
+    by_row[records.row] = logs
+    return log_loss_by_period(state, logs), pl.Series("log_probability", by_row).fill_nan(None)
+
+
+def _are_games(results: Any) -> bool:
+    return (
+        isinstance(results, Sequence)
+        and not isinstance(results, str)
+        and all(isinstance(item, Game) for item in results)
+    )
+
+
+def _fresh_state(records: Records, options: Options) -> TTTState | TTTDState:
+    level = np.zeros(records.periods)
+    given = options.first_mover
+    lead = float(given) if isinstance(given, int | float) else 0.0
+    advantage = np.full(records.periods, lead)
+    if options.model == "ttt-d":
+        numbers = MarginModel(
+            options.sigma, options.beta, options.tau, 0.0, options.margin_mu, options.margin_sigma,
+            options.margin_tau, options.draw_form,
+        )  # fmt: skip
+        return ttt_d_state(records, numbers, level=level, advantage=advantage)
+    numbers_of_skill = SkillModel(options.sigma, options.beta, options.tau, options.margin(records))
+    return ttt_state(records, numbers_of_skill, level=level, advantage=advantage)
+
+
+def _fit_two(
+    records: Records, frame: pl.DataFrame, options: Options, progress: Progress | None,
+    warm: tuple[History, Floats | None] | None,
+) -> History:  # fmt: skip
+    state = _fresh_state(records, options)
+    if options.stage == "filter" or options.model == "trueskill":
+        improper = state.forward(0, records.periods)
+        ended = Convergence(True, 1, 0.0, improper)
+        evidence = filter_log_evidence(state)
+    else:
+        if warm is not None and warm[1] is not None:
+            _warm_start(state, records, warm[0], warm[1])
+        ended = converge(
+            state, tolerance=options.distance, max_sweeps=options.max_sweeps,
+            learning=options.learning, progress=progress, workers=options.workers,
+        )  # fmt: skip
+        evidence = (
+            ttt_d_log_evidence(state) if isinstance(state, TTTDState) else ttt_log_evidence(state)
+        )
+    return _history(state, frame, options, ended, evidence)
+
+
+def _warm_start(
+    state: TTTState | TTTDState, records: Records, before: History, message: Floats
+) -> None:
+    """Give the old games their old messages, and the beliefs what follows from them."""
+    old = records.row < len(message)
+    state.message[old] = message[records.row[old]]
+    paths = before.paths
+    clock = paths["clock"].to_numpy()
+    place = np.clip(np.searchsorted(clock, records.clock, side="right") - 1, 0, len(clock) - 1)
+    state.level[:] = paths["newcomer_mean"].to_numpy()[place] - before.options.mu
+    state.advantage[:] = paths["first_mover"].to_numpy()[place]
+    state.gather_messages()
+
+
+def _history(
+    state: TTTState | TTTDState, frame: pl.DataFrame, options: Options, ended: Convergence,
+    evidence: float,
+) -> History:  # fmt: skip
+    records = state.records
+    skill = lives_of(records, state.chains, offset=options.mu, drift=options.tau**2)
+    margins = None
+    if isinstance(state, TTTDState):
+        margins = lives_of(records, state.margins, offset=0.0, drift=options.margin_tau**2)
+    return History(
+        curves=_curves(state, options),
+        log_evidence=float(evidence),
+        converged=ended.converged,
+        sweeps=ended.sweeps,
+        remaining_error=ended.remaining_error,
+        options=options,
+        games=records.games,
+        players=records.players,
+        draw_margin=float("nan") if isinstance(state, TTTDState) else state.model.margin,
+        paths=pl.DataFrame({
+            "time": records.label,
+            "clock": records.clock,
+            "newcomer_mean": options.mu + state.level,
+            "first_mover": state.advantage,
+        }),
+        skipped=dict(records.skipped),
+        improper=ended.skipped,
+        _skill=skill,
+        _margins=margins,
+        _kept=Kept(frame, records.row, state.message),
+    )  # fmt: skip
+
+
+def _curves(state: TTTState | TTTDState, options: Options) -> pl.DataFrame:
+    records = state.records
+    order = np.lexsort((records.node_period, records.node_player))
+    belief = state.chains.belief[order]
+    columns = {
+        "player": records.names.gather(records.node_player[order]),
+        "time": records.label.gather(records.node_period[order]),
+        "mean": options.mu + belief[:, 1] / belief[:, 0],
+        "sd": 1.0 / np.sqrt(belief[:, 0]),
+        "games": records.node_games[order],
+    }
+    if isinstance(state, TTTDState):
+        margin = state.margins.belief[order]
+        columns["margin_mean"] = margin[:, 1] / margin[:, 0]
+        columns["margin_sd"] = 1.0 / np.sqrt(margin[:, 0])
+    return CURVES.conform(pl.DataFrame(columns))
+
+
+def _fit_games(games: Sequence[Game], options: Options, progress: Progress | None) -> History:
+    """Hand games of teams to the general graph."""
+    if options.model not in ("ttt", "trueskill"):
+        raise InputError(f"games of teams are fitted by ttt or trueskill, not {options.model}")
+    if options.first_mover is not None or options.newcomers is not None:
+        raise InputError("games of teams know no first mover and no newcomers' level")
+    if not games:
+        raise InputError("there are no games")
+    draw: Any = options.draw
+    if not isinstance(draw, str):
+        # The same margin between two single players.
+        draw = 2.0 * float(ndtr(draw / (np.sqrt(2.0) * options.beta))) - 1.0
+    fitted = fit_teams(
+        games, mu=options.mu, sigma=options.sigma, beta=options.beta, tau=options.tau, draw=draw,
+        period=None if options.period == "year" else options.period,
+        stage="filter" if options.model == "trueskill" else options.stage,  # type: ignore[arg-type]
+        tolerance=options.distance, max_sweeps=options.max_sweeps,
+        progress=None if progress is None else lambda n, _, left: progress(Sweep(n, left, 0)),
+    )  # fmt: skip
+    return History(
+        curves=fitted.curves,
+        log_evidence=fitted.log_evidence,
+        converged=fitted.converged,
+        sweeps=fitted.sweeps,
+        remaining_error=fitted.remaining_error,
+        options=options,
+        games=len(games),
+        players=fitted.curves["player"].n_unique(),
+        draw_margin=float("nan"),
+        paths=pl.DataFrame({"time": [], "clock": [], "newcomer_mean": [], "first_mover": []}),
+    )

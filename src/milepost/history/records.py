@@ -1,0 +1,273 @@
+"""Results turned into arrays: players and (player, period) nodes as integers, games by period.
+
+Names map to integers here, once; everything behind this module sees arrays only.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from milepost.errors import InputError, MilepostWarning
+from milepost.history.periods import checked_period, cut
+from milepost.kernels import kernel
+from milepost.tables import RESULTS
+
+Ints = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float64]
+
+
+class SkippedResultsWarning(MilepostWarning):
+    """Some results could not be used and were left out."""
+
+
+@dataclass(frozen=True)
+class Records:
+    """The games between two players, sorted by period, then by time, then as given."""
+
+    names: pl.Series
+    """The players' names; a player's number is the place here."""
+    first: Ints
+    """For each game, the node of the winner; in a draw, of player_1."""
+    second: Ints
+    """For each game, the node of the loser; in a draw, of player_2."""
+    drawn: npt.NDArray[np.bool_]
+    """For each game, whether it was drawn."""
+    mover: npt.NDArray[np.int8]
+    """For each game, 1 if `first` moved first, -1 if `second` did, 0 if neither is known to."""
+    weight: Floats
+    """For each game, its weight; an empty array if every weight is 1."""
+    row: npt.NDArray[np.int64]
+    """For each game, the row of the caller's table that it came from."""
+    swapped: npt.NDArray[np.bool_]
+    """For each game, whether `first` is the caller's player_2."""
+    game_start: npt.NDArray[np.int64]
+    """The games of period p are those from game_start[p] up to game_start[p + 1]."""
+    node_start: npt.NDArray[np.int64]
+    """The nodes of period p are those from node_start[p] up to node_start[p + 1]."""
+    node_player: Ints
+    """For each node, its player."""
+    node_period: Ints
+    """For each node, its period."""
+    node_games: Ints
+    """For each node, how many games the player has in the period."""
+    previous: Ints
+    """For each node, the same player's node before it; -1 = none."""
+    following: Ints
+    """For each node, the same player's node after it; -1 = none."""
+    elapsed: Floats
+    """For each node, the time since the same player's node before it; 0 = there is none."""
+    clock: Floats
+    """For each period, its place on the clock."""
+    label: pl.Series
+    """For each period, the time it is shown by."""
+    period: str | float
+    """How time was cut: year, month, day, event, game, or a length."""
+    skipped: Mapping[str, int]
+    """How many rows were left out, by reason."""
+
+    @property
+    def games(self) -> int:
+        """How many games there are."""
+        return len(self.first)
+
+    @property
+    def players(self) -> int:
+        """How many players there are."""
+        return len(self.names)
+
+    @property
+    def nodes(self) -> int:
+        """How many (player, period) pairs with games there are."""
+        return len(self.node_player)
+
+    @property
+    def periods(self) -> int:
+        """How many periods with games there are."""
+        return len(self.clock)
+
+    @property
+    def draw_share(self) -> float:
+        """The share of draws among the games, by weight."""
+        if len(self.weight):
+            return float(self.weight[self.drawn].sum() / self.weight.sum())
+        return float(self.drawn.mean())
+
+
+def read_records(results: Any, *, period: str | float = "year") -> Records:
+    """Turn a results table into arrays.
+
+    Parameters
+    ----------
+    results
+        The results table: anything `milepost.tables.RESULTS.conform` takes.
+    period
+        ``"year"``, ``"month"``, ``"day"``, ``"event"``, ``"game"``, or a length in the unit of the
+        times (years, for dates).
+
+    Returns
+    -------
+    Records
+
+    Raises
+    ------
+    InputError
+        If no row can be used, or the times are neither dates nor numbers.
+
+    Warns
+    -----
+    SkippedResultsWarning
+        If rows were left out: no time, no player, a player against himself, a score that is not
+        1, 0.5 or 0, a first mover other than 1 or 2, a weight that is not positive and finite.
+    """
+    period = checked_period(period)
+    frame = RESULTS.conform(results)
+    if frame.is_empty():
+        raise InputError("the results table has no rows")
+    good, skipped = _usable(frame)
+    if skipped:
+        told = ", ".join(f"{count} with {reason}" for reason, count in skipped.items())
+        if not good.any():
+            raise InputError(f"no result can be used: {told}")
+        warnings.warn(
+            f"left out {sum(skipped.values())} of {len(frame)} results: {told}",
+            SkippedResultsWarning,
+            stacklevel=3,
+        )
+    columns = ["time", "player_1", "player_2", "score", "first_mover", "weight", "event"]
+    rows = frame.select(columns).with_row_index("row")
+    if skipped:
+        rows = rows.filter(good)
+    return _arrays(rows, period, skipped)
+
+
+def _usable(frame: pl.DataFrame) -> tuple[pl.Series, dict[str, int]]:
+    """Which rows can be used, and how many not, each counted under its first fault."""
+    time = pl.col("time")
+    if frame["time"].dtype.is_float():
+        time = pl.when(time.is_finite()).then(time)
+    blank = [pl.col(c).is_null() | (pl.col(c) == "") for c in ("player_1", "player_2")]
+    score, weight = pl.col("score"), pl.col("weight")
+    faults = {
+        "no time": time.is_null(),
+        "no player": blank[0] | blank[1],
+        "a player against himself": pl.col("player_1") == pl.col("player_2"),
+        "a score other than 1, 0.5 and 0": ~score.is_in([0.0, 0.5, 1.0]).fill_null(False),
+        "a first mover other than 1 and 2": ~pl.col("first_mover").is_in([1, 2]).fill_null(True),
+        "a weight that is not positive": ~(weight.is_finite() & (weight > 0)).fill_null(True),
+    }
+    kind = pl.lit(None, dtype=pl.String)
+    for reason, test in reversed(faults.items()):
+        kind = pl.when(test).then(pl.lit(reason)).otherwise(kind)
+    kinds = frame.select(kind.alias("kind")).to_series()
+    bad = kinds.drop_nulls().value_counts().rows()
+    counts = dict(bad)
+    return kinds.is_null(), {reason: counts[reason] for reason in faults if reason in counts}
+
+
+def _arrays(rows: pl.DataFrame, period: str | float, skipped: Mapping[str, int]) -> Records:
+    periods = cut(rows["time"], period, rows["event"])
+    names, one, two = _numbered(rows["player_1"], rows["player_2"])
+    score = rows["score"].to_numpy()
+    movers = rows["first_mover"].fill_null(0).to_numpy()
+    weight = rows["weight"].fill_null(1.0).to_numpy()
+
+    # Stable: games of one time keep the caller's order, and the filter follows it.
+    ordered = pl.DataFrame({"p": periods.index, "t": rows["time"]})
+    order = ordered.select(pl.arg_sort_by("p", "t", maintain_order=True)).to_series().to_numpy()
+    index, one, two = periods.index[order], one[order], two[order]
+    score, movers, weight = score[order], movers[order], weight[order]
+
+    number = len(periods.clock)
+    game_start = np.searchsorted(index, np.arange(number + 1)).astype(np.int64)
+    last = np.full(len(names), -1, dtype=np.int32)
+    node_one, node_two = np.empty_like(one), np.empty_like(two)
+    node_start = _number_nodes(game_start, one, two, last, node_one, node_two)
+    nodes = int(node_start[-1])
+    node_period = np.repeat(np.arange(number, dtype=np.int32), np.diff(node_start))
+    node_player = np.empty(nodes, dtype=np.int32)
+    node_player[node_one] = one
+    node_player[node_two] = two
+    counts = np.bincount(node_one, minlength=nodes) + np.bincount(node_two, minlength=nodes)
+    previous, following = _neighbours(node_player)
+    elapsed = _elapsed(periods.clock, node_period, previous, by_game=period == "game")
+
+    swapped = score == 0.0
+    sign = np.where(movers == 1, 1, np.where(movers == 2, -1, 0)).astype(np.int8)
+    return Records(
+        names=names,
+        first=np.where(swapped, node_two, node_one),
+        second=np.where(swapped, node_one, node_two),
+        drawn=score == 0.5,
+        mover=np.where(swapped, -sign, sign).astype(np.int8),
+        weight=np.empty(0) if np.all(weight == 1.0) else np.ascontiguousarray(weight),
+        row=rows["row"].to_numpy()[order].astype(np.int64),
+        swapped=swapped,
+        game_start=game_start,
+        node_start=node_start,
+        node_player=node_player,
+        node_period=node_period,
+        node_games=counts.astype(np.int32),
+        previous=previous,
+        following=following,
+        elapsed=elapsed,
+        clock=periods.clock,
+        label=periods.label,
+        period=period,
+        skipped=dict(skipped),
+    )
+
+
+def _numbered(one: pl.Series, two: pl.Series) -> tuple[pl.Series, Ints, Ints]:
+    names = pl.concat([one.unique(), two.unique()]).unique().sort().rename("player")
+    kind = pl.Enum(names)
+    numbers = [s.cast(kind).to_physical().cast(pl.Int32).to_numpy() for s in (one, two)]
+    return names, numbers[0], numbers[1]
+
+
+@kernel
+def _number_nodes(
+    game_start: npt.NDArray[np.int64], one: Ints, two: Ints, last: Ints, node_one: Ints,
+    node_two: Ints,
+) -> npt.NDArray[np.int64]:  # fmt: skip
+    """Give every (period, player) a number, in the order of appearance."""
+    node_start = np.zeros(len(game_start), dtype=np.int64)
+    node = 0
+    for period in range(len(game_start) - 1):
+        begin = node
+        for game in range(game_start[period], game_start[period + 1]):
+            for side in range(2):
+                player = one[game] if side == 0 else two[game]
+                if last[player] < begin:
+                    last[player] = node
+                    node += 1
+                if side == 0:
+                    node_one[game] = last[player]
+                else:
+                    node_two[game] = last[player]
+        node_start[period + 1] = node
+    return node_start
+
+
+def _neighbours(node_player: Ints) -> tuple[Ints, Ints]:
+    order = np.argsort(node_player, kind="stable").astype(np.int32)
+    same = node_player[order[1:]] == node_player[order[:-1]]
+    previous = np.full(len(order), -1, dtype=np.int32)
+    following = np.full(len(order), -1, dtype=np.int32)
+    previous[order[1:][same]] = order[:-1][same]
+    following[order[:-1][same]] = order[1:][same]
+    return previous, following
+
+
+def _elapsed(clock: Floats, node_period: Ints, previous: Ints, *, by_game: bool) -> Floats:
+    has = previous >= 0
+    elapsed = np.zeros(len(previous))
+    # By game the clock counts each player's own games.
+    elapsed[has] = 1.0 if by_game else clock[node_period[has]] - clock[node_period[previous[has]]]
+    return elapsed

@@ -1,0 +1,125 @@
+"""A history on disk: Parquet tables and a JSON file, in one folder; nothing is pickled.
+
+``curves.parquet`` holds the curves and, for each row, the messages that questions between periods
+need; ``paths.parquet`` what was learned by period; ``results.parquet`` the results, so that a
+history read back can be updated (from a fresh start: the games' messages are not kept).
+``history.json`` is written last: a folder without it is not a history.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from milepost import __version__
+from milepost.errors import InputError, OutputError
+from milepost.files import read_table, write_table, write_text
+from milepost.history.lives import Lives
+from milepost.history.options import Options
+from milepost.history.result import History
+from milepost.tables import CURVES
+
+_FORMAT = 1
+_MESSAGES = ("past_pi", "past_tau", "future_pi", "future_tau")
+
+
+def save(history: History, folder: Path) -> None:
+    """Write a history into a folder.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "history.json").unlink(missing_ok=True)
+    except OSError as error:
+        raise OutputError(f"cannot write {folder}: {error.strerror or error}") from error
+    columns: dict[str, Any] = {}
+    for name, lives in (("skill", history._skill), ("margin", history._margins)):
+        if lives is not None:
+            columns["clock"] = lives.clock
+            columns |= {f"{name}_{m}": lives.table[:, i] for i, m in enumerate(_MESSAGES)}
+    curves = history.curves.with_columns(pl.Series(k, v) for k, v in columns.items())
+    write_table(curves, folder / "curves.parquet")
+    write_table(history.paths, folder / "paths.parquet")
+    if history._kept is not None:
+        write_table(history._kept.results[history._kept.row], folder / "results.parquet")
+    about = {
+        "format": _FORMAT,
+        "made_by": f"milepost {__version__}",
+        "options": asdict(history.options),
+        "log_evidence": history.log_evidence,
+        "converged": history.converged,
+        "sweeps": history.sweeps,
+        "remaining_error": history.remaining_error,
+        "games": history.games,
+        "players": history.players,
+        "draw_margin": history.draw_margin,
+        "skipped": history.skipped,
+        "improper": history.improper,
+        "answers": history._skill is not None,
+    }
+    write_text(folder / "history.json", json.dumps(about, indent=1, ensure_ascii=False) + "\n")
+
+
+def load(folder: Path) -> History:
+    """Read a history that `save` wrote.
+
+    Raises
+    ------
+    InputError
+        If the folder holds none, or one of a later version.
+    """
+    from milepost.history.fit import Kept
+
+    try:
+        about = json.loads((folder / "history.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{folder} holds no history: {error}") from error
+    if about.get("format") != _FORMAT:
+        raise InputError(f"{folder}: a history of format {about.get('format')}, not {_FORMAT}")
+    table = read_table(folder / "curves.parquet")
+    options = Options(**about["options"])
+    results = folder / "results.parquet"
+    kept = None
+    if results.exists():
+        frame = read_table(results)
+        kept = Kept(frame, np.arange(frame.height), None)
+    return History(
+        curves=CURVES.conform(table.select(CURVES.names)),
+        log_evidence=about["log_evidence"],
+        converged=about["converged"],
+        sweeps=about["sweeps"],
+        remaining_error=about["remaining_error"],
+        options=options,
+        games=about["games"],
+        players=about["players"],
+        draw_margin=about["draw_margin"],
+        paths=read_table(folder / "paths.parquet"),
+        skipped=about["skipped"],
+        improper=about["improper"],
+        _skill=_lives(table, "skill", options.mu, options.tau),
+        _margins=_lives(table, "margin", 0.0, options.margin_tau),
+        _kept=kept,
+    )
+
+
+def _lives(table: pl.DataFrame, name: str, offset: float, tau: float) -> Lives | None:
+    if f"{name}_{_MESSAGES[0]}" not in table.columns:
+        return None
+    runs = table.select(pl.col("player").rle()).unnest("player")
+    return Lives(
+        names=runs["value"].rename("player"),
+        start=np.concatenate([[0], runs["len"].cast(pl.Int64).cum_sum().to_numpy()]),
+        clock=table["clock"].to_numpy(),
+        table=np.stack([table[f"{name}_{m}"].to_numpy() for m in _MESSAGES], axis=1),
+        offset=offset,
+        drift=tau**2,
+    )
