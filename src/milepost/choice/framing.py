@@ -162,7 +162,7 @@ def spreads_from_table(data: Any, *, outside: str = BOUND, depths: bool = True) 
     flat = frame["values"].explode(empty_as_null=False, keep_nulls=False)
     if flat.null_count() or len(flat) != offsets[-1]:
         raise TableError("the spreads table has a decision with missing values")
-    known = frame["depth_values"].null_count() == 0
+    known = frame["depth_values"].null_count() < len(frame)
     table = _depth_table(frame, offsets) if depths and known else None
     unlisted = frame["unlisted"].fill_null(0).to_numpy() if "unlisted" in frame.columns else None
     return Spreads.from_arrays(
@@ -181,7 +181,8 @@ def spreads_from_table(data: Any, *, outside: str = BOUND, depths: bool = True) 
 def _depth_table(frame: pl.DataFrame, offsets: Ints) -> Floats:
     """One row an option, one column a depth, out of one list a depth of one number an option."""
     column = frame["depth_values"]
-    depths = column.list.len().to_numpy().astype(np.int64)
+    # A decision without values by depth has its final ones at every depth.
+    depths = column.list.len().fill_null(0).to_numpy().astype(np.int64)
     lists = column.explode(empty_as_null=False, keep_nulls=False)
     counts = np.diff(offsets)
     if (lists.list.len().to_numpy() != np.repeat(counts, depths)).any():

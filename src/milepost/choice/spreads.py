@@ -50,8 +50,8 @@ class Spreads:
     """The depth of each of those columns."""
     places: Ints | None = None
     """Where each option stood in its decision as given; None = just where it stands here."""
-    outside: int = 0
-    """Choices outside the listed options, kept as their own category."""
+    chosen_outside: npt.NDArray[np.bool_] | None = None
+    """Which choices were outside the listed options; None = none of them."""
     excluded: int = 0
     """Choices outside the listed options, left out."""
 
@@ -68,6 +68,11 @@ class Spreads:
             f"Spreads({len(self):,} decisions, {len(self.values):,} options, "
             f"{self.number_of_groups:,} groups{extra})"
         )
+
+    @property
+    def outside(self) -> int:
+        """Choices outside the listed options, kept as their own category."""
+        return 0 if self.chosen_outside is None else int(self.chosen_outside.sum())
 
     @property
     def counts(self) -> Ints:
@@ -105,9 +110,10 @@ class Spreads:
         flat = np.array([value for each in values for value in each], dtype=np.float64)
         depth_values = more.pop("depth_values", None)
         if depth_values is not None:
-            depth_values = np.array(
-                [option for each in depth_values for option in each], dtype=np.float64
-            )
+            rows = [option for each in depth_values for option in each]
+            if len({len(row) for row in rows}) > 1:
+                raise InputError("every option needs a value (or NaN) at every depth")
+            depth_values = np.array(rows, dtype=np.float64)
         picked = np.array([OUTSIDE if each is None else each for each in chosen], dtype=np.int64)
         return cls.from_arrays(offsets, flat, picked, depth_values=depth_values, **more)
 
@@ -166,9 +172,9 @@ class Spreads:
         """
         if outside not in {BOUND, EXCLUDE}:
             raise InputError(f"outside is 'bound' or 'exclude', got {outside!r}")
-        bounds = np.asarray(offsets, dtype=np.int64)
+        bounds = _whole(offsets, "offsets")
         worth = np.asarray(values, dtype=np.float64)
-        picked = np.asarray(chosen, dtype=np.int64)
+        picked = _whole(chosen, "chosen indices")
         decisions = len(picked)
         _check(bounds, worth, picked)
         spreads = cls(
@@ -178,10 +184,9 @@ class Spreads:
             _codes(groups, decisions),
             _column(weights, decisions, "weights", default=1.0),
             None if rating is None else _column(rating, decisions, "ratings"),
-            *_depth_columns(depth_values, depths, len(worth)),
+            *_depth_columns(depth_values, depths, bounds, worth),
         )
-        if not (np.isfinite(spreads.weights) & (spreads.weights >= 0)).all():
-            raise InputError("weights must be finite and not negative")
+        _check_weights(spreads.weights)
         return _with_outside(_best_first(spreads), unlisted, outside)
 
     @classmethod
@@ -200,9 +205,8 @@ class Spreads:
 
     def take(self, decisions: npt.ArrayLike) -> Spreads:
         """Return these decisions, by a mask or by indices (which may repeat)."""
-        wanted = np.asarray(decisions)
-        if wanted.dtype == bool:
-            wanted = np.flatnonzero(wanted)
+        given = np.asarray(decisions)
+        wanted = np.flatnonzero(given) if given.dtype == bool else _whole(given, "indices")
         counts = self.counts[wanted]
         offsets = np.concatenate([[0], np.cumsum(counts)])
         rows = np.repeat(self.offsets[wanted] - offsets[:-1], counts) + np.arange(offsets[-1])
@@ -216,6 +220,7 @@ class Spreads:
             rating=None if self.rating is None else self.rating[wanted],
             depth_values=None if self.depth_values is None else self.depth_values[rows],
             places=None if self.places is None else self.places[rows],
+            chosen_outside=None if self.chosen_outside is None else self.chosen_outside[wanted],
         )
 
     def choosing(self, chosen: npt.ArrayLike) -> Spreads:
@@ -223,11 +228,13 @@ class Spreads:
         picked = np.asarray(chosen, dtype=np.int64)
         if picked.shape != self.chosen.shape or (picked < 0).any() or (picked >= self.counts).any():
             raise InputError("one index within its decision is needed for each decision")
-        return replace(self, chosen=picked, outside=0)
+        return replace(self, chosen=picked, chosen_outside=None)
 
     def weighted(self, weights: npt.ArrayLike) -> Spreads:
         """Return the same decisions with other weights."""
-        return replace(self, weights=_column(weights, len(self), "weights"))
+        column = _column(weights, len(self), "weights")
+        _check_weights(column)
+        return replace(self, weights=column)
 
     def padded(self, options: int) -> Spreads:
         """Return the same decisions, each filled up to so many options that nobody chooses."""
@@ -259,24 +266,32 @@ class Spreads:
         return answer
 
 
+def _whole(data: npt.ArrayLike, name: str) -> Ints:
+    """Return whole numbers; refuse others."""
+    given = np.asarray(data)
+    whole = given.astype(np.int64)
+    if given.ndim != 1 or (given != whole).any():
+        raise InputError(f"{name} must be a list of whole numbers")
+    return whole
+
+
+def _check_weights(weights: Floats) -> None:
+    if not (np.isfinite(weights) & (weights >= 0)).all():
+        raise InputError("weights must be finite and not negative")
+
+
 def _check(offsets: Ints, values: Floats, chosen: Ints) -> None:
     """Refuse what is no list of decisions, saying where."""
-    if len(offsets) != len(chosen) + 1 or offsets[0] != 0 or offsets[-1] != len(values):
+    fits = len(offsets) == len(chosen) + 1
+    if not fits or offsets[0] != 0 or offsets[-1] != len(values):
         raise InputError(
-            f"{len(offsets)} offsets from {offsets[0]} to {offsets[-1]} do not fit "
-            f"{len(chosen)} decisions with {len(values)} options in all"
+            f"{len(offsets)} offsets do not fit {len(chosen)} decisions with {len(values)} options "
+            "in all: they go from 0 to the number of options, one more than decisions"
         )
     counts = np.diff(offsets)
     if (counts < 1).any():
         raise InputError(f"decision {int(np.argmax(counts < 1))} has no options")
-    wrong = np.isnan(values) | (values == np.inf)
-    if wrong.any():
-        place = int(np.argmax(wrong))
-        decision = int(np.searchsorted(offsets, place, side="right")) - 1
-        raise InputError(
-            f"option {place - offsets[decision]} of decision {decision} is worth {values[place]}: "
-            "values must be numbers (-inf for padding)"
-        )
+    _refuse(np.isnan(values) | (values == np.inf), values, offsets)
     wrong = (chosen < OUTSIDE) | (chosen >= counts)
     if wrong.any():
         decision = int(np.argmax(wrong))
@@ -290,6 +305,17 @@ def _check(offsets: Ints, values: Floats, chosen: Ints) -> None:
         raise InputError(f"the option chosen in decision {listed[np.argmax(padding)]} is padding")
     if (np.maximum.reduceat(values, offsets[:-1]) == -np.inf).any() if len(chosen) else False:
         raise InputError("a decision has nothing but padding")
+
+
+def _refuse(wrong: npt.NDArray[np.bool_], values: Floats, offsets: Ints) -> None:
+    """Name the first option whose value is none."""
+    if wrong.any():
+        place = int(np.argmax(wrong))
+        decision = int(np.searchsorted(offsets, place, side="right")) - 1
+        raise InputError(
+            f"option {place - offsets[decision]} of decision {decision} is worth {values[place]}: "
+            "values must be numbers (-inf for padding)"
+        )
 
 
 def _codes(groups: npt.ArrayLike | None, decisions: int) -> Ints:
@@ -314,16 +340,25 @@ def _column(
 
 
 def _depth_columns(
-    depth_values: npt.ArrayLike | None, depths: Sequence[int] | None, options: int
+    depth_values: npt.ArrayLike | None,
+    depths: Sequence[int] | None,
+    offsets: Ints,
+    values: Floats,
 ) -> tuple[Floats | None, tuple[int, ...]]:
     if depth_values is None:
         return None, ()
-    table = np.asarray(depth_values, dtype=np.float64)
+    table = np.array(depth_values, dtype=np.float64)
+    options = len(values)
     if table.ndim != 2 or table.shape[0] != options or table.shape[1] < 1:
         raise InputError(
             f"values by depth need one row for each of the {options} options and one column a "
             f"depth, got the shape {table.shape}"
         )
+    padding = values == -np.inf
+    infinite = np.isinf(table) & ~padding[:, None]
+    _refuse(infinite.any(axis=1), np.where(infinite, table, 0.0).sum(axis=1), offsets)
+    # Padding is padding at every depth.
+    table[padding] = -np.inf
     names = tuple(depths) if depths is not None else tuple(range(1, table.shape[1] + 1))
     if len(names) != table.shape[1] or list(names) != sorted(set(names)):
         raise InputError(f"{table.shape[1]} columns need as many rising depths, got {names}")
@@ -394,5 +429,5 @@ def _with_outside(spreads: Spreads, unlisted: npt.ArrayLike | None, treatment: s
         chosen=np.where(missed, listed, whole.chosen),
         depth_values=depth_values,
         places=places,
-        outside=number,
+        chosen_outside=missed if number else None,
     )

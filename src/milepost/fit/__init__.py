@@ -5,6 +5,7 @@ from milepost.fit.cohorts import CohortFits, fit_cohorts
 from milepost.fit.compare import Candidate, Comparison, compare
 from milepost.fit.posterior import AgentPosterior, fit_posterior
 from milepost.fit.profile import profile_interval
+from milepost.fit.quality import PercentileScore, influence
 from milepost.fit.reference import CompetencePosterior, fit_reference
 from milepost.fit.result import FitResult
 from milepost.fit.smooth import SmoothFit, fit_smooth
@@ -17,6 +18,7 @@ __all__ = [
     "CompetencePosterior",
     "FitResult",
     "NotConvergedWarning",
+    "PercentileScore",
     "SmoothFit",
     "compare",
     "fit_agent",
@@ -25,5 +27,6 @@ __all__ = [
     "fit_posterior",
     "fit_reference",
     "fit_smooth",
+    "influence",
     "profile_interval",
 ]

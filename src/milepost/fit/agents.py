@@ -145,6 +145,8 @@ def model_of(
     """Return the model that the settings of `fit_agent` mean, and the parameters they give."""
     if isinstance(lapse, str) and lapse != FIT:
         raise InputError(f"the lapse is a share or 'fit', got {lapse!r}")
+    if lapse != FIT and not 0 <= float(lapse) < 1:
+        raise InputError(f"the lapse is a share from 0 to under 1, or 'fit', got {lapse!r}")
     model = ChoiceModel(
         curve=curve,
         ratio=ratio,
@@ -176,6 +178,9 @@ def fit_model(
         raise InputError(f"the covariance is one of {', '.join(COVARIANCES)}, got {covariance!r}")
     if covariance == "information" and method != "likelihood":
         raise InputError("the inverse information belongs to likelihood fits alone")
+    grid = np.unique(grid)
+    if not len(grid) or grid[0] <= 0 or grid[-1] >= 1:
+        raise InputError("the points of the percentile grid lie between 0 and 1")
     problem = make_problem(spreads, model, fixed)
     solution = solve(problem, method, grid)
     theta = problem.full(solution.moving)

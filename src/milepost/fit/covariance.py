@@ -22,6 +22,10 @@ from milepost.fit.problem import Problem
 
 _STEP = 1e-5
 """Step of the differences of the analytic gradient, on the logarithmic working scale."""
+_SAYS_NOTHING = 1e-8
+"""Of the median information of a parameter."""
+_SINGULAR = 1e12
+"""Condition number from which a matrix counts as singular."""
 
 
 def group_sums(values: Floats, groups: Ints) -> Floats:
@@ -78,7 +82,7 @@ def likelihood_covariance(problem: Problem, moving: Floats, *, kind: str = "sand
     scores = (problem.weights[:, None] * said.d_ln_chosen)[:, problem.free]
     middle = clustered(scores, problem.prepared.spreads.groups)
     bread = inverse(likelihood_curvature(problem, moving))
-    return _sandwich(bread, middle)
+    return sandwich(bread, middle)
 
 
 def percentile_covariance(problem: Problem, said: Evaluated, grid: Floats = GRID) -> Floats:
@@ -115,24 +119,32 @@ def moment_covariance(problem: Problem, said: Evaluated) -> Floats:
 
 def _least_squares_covariance(slopes: Floats, middle: Floats) -> Floats:
     bread = inverse(slopes.T @ slopes)
-    return _sandwich(bread, slopes.T @ middle @ slopes)
+    return sandwich(bread, slopes.T @ middle @ slopes)
 
 
-def _sandwich(bread: Floats, middle: Floats) -> Floats:
-    answer: Floats = bread @ middle @ bread.T
+def sandwich(bread: Floats, middle: Floats) -> Floats:
+    """Return A⁻¹ B A⁻ᵀ; NaN for parameters of which the bread says nothing."""
+    known = np.isfinite(np.diag(bread))
+    answer = np.full(bread.shape, np.nan)
+    inner = bread[np.ix_(known, known)]
+    answer[np.ix_(known, known)] = inner @ middle[np.ix_(known, known)] @ inner.T
     return answer
 
 
 def inverse(matrix: Floats) -> Floats:
-    """Invert; NaN where the data do not say (a singular matrix)."""
-    try:
-        scale = np.sqrt(np.abs(np.diag(matrix)))
-        if not (np.isfinite(matrix).all() and (scale > 0).all()):
-            raise np.linalg.LinAlgError
-        correlation = matrix / np.outer(scale, scale)
-        if np.linalg.cond(correlation) > 1e12:
-            raise np.linalg.LinAlgError
-        answer: Floats = np.linalg.inv(correlation) / np.outer(scale, scale)
-    except np.linalg.LinAlgError:
-        answer = np.full(matrix.shape, np.nan)
+    """Invert a symmetric matrix; NaN where the data do not say.
+
+    A parameter of which the data say next to nothing (a weight that went to 0) gets NaN and leaves
+    the others their errors, as if it had been given; if the rest is singular, all are NaN.
+    """
+    answer = np.full(matrix.shape, np.nan)
+    size = np.abs(np.diag(matrix))
+    if not np.isfinite(matrix).all() or not (size > 0).any():
+        return answer
+    said = size > _SAYS_NOTHING * np.median(size[size > 0])
+    scale = np.sqrt(size[said])
+    correlation = matrix[np.ix_(said, said)] / np.outer(scale, scale)
+    if np.linalg.cond(correlation) > _SINGULAR:
+        return answer
+    answer[np.ix_(said, said)] = np.linalg.inv(correlation) / np.outer(scale, scale)
     return answer

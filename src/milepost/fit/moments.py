@@ -27,9 +27,11 @@ def moment_scale(problem: Problem) -> Floats:
     InputError
         If a moment does not vary.
     """
-    share = problem.weights / problem.weights.sum()
+    total = problem.weights.sum()
+    share = problem.weights / total
     actual = actual_moments(problem)
-    scale: Floats = np.sqrt(share**2 @ (actual - share @ actual) ** 2)
+    # A weight of two is a decision made twice.
+    scale: Floats = np.sqrt(share @ (actual - share @ actual) ** 2 / total)
     if not (scale > 0).all():
         raise InputError("all choices are alike: the moments do not vary, nothing can be fitted")
     return scale

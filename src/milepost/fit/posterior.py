@@ -89,6 +89,16 @@ class AgentPosterior:
             self.log_prior,
         )
 
+    def __str__(self) -> str:
+        """Show means, standard deviations and 95 % regions."""
+        means, sds, regions = self.mean(), self.sd(), self.region()
+        lines = [f"{self.model.name}, posterior after {self.n:,} decisions"]
+        lines += [
+            f"  {name:4}{means[name]:10.4f}   sd {sds[name]:.4f}   95 % {low:.4f} to {high:.4f}"
+            for name, (low, high) in regions.items()
+        ]
+        return "\n".join([*lines, f"  probability on the grid's edge {self.edge_mass:.1e}"])
+
     def to_frame(self) -> pl.DataFrame:
         """Return the posterior as a table: s, c, probability."""
         s, c = np.meshgrid(np.exp(self.ln_s), np.exp(self.ln_c), indexing="ij")

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 from scipy import stats
 
 from milepost.choice.evaluate import Evaluated
-from milepost.choice.spreads import Floats
+from milepost.choice.spreads import Floats, Spreads
 from milepost.choice.summaries import up_share_cross_moments
 from milepost.fit.percentiles import GRID, percentile_residuals, up_shares
-from milepost.fit.problem import Problem
+from milepost.fit.problem import Problem, make_problem
+
+if TYPE_CHECKING:
+    from milepost.fit.result import FitResult
+
+
+_DEPENDENT = 1e-9
+"""Of the largest; less counts as nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +38,7 @@ class PercentileScore:
     chi_square: float
     """Residuals squared over their covariance under the model, parameters taken into account."""
     degrees: int
-    """Its degrees of freedom: points less parameters that moved."""
+    """Its degrees of freedom: independent points less parameters that moved."""
 
     @property
     def p_value(self) -> float:
@@ -64,28 +72,39 @@ def percentile_score(
     up_share_cross_moments(spreads.offsets, said.probabilities, share, grid, cross)
     residual = mean - grid
     slopes = percentile_residuals(said, weights, grid)[1][:, problem.free]
-    # Remove what the parameters can take up: project in the metric of the covariance.
-    root = np.linalg.pinv(np.linalg.cholesky(cross + 1e-14 * np.trace(cross) * np.eye(len(grid))))
+    # Points between which no choice falls move together: only as many count as are independent.
+    values, vectors = np.linalg.eigh(cross)
+    kept = values > _DEPENDENT * max(values.max(), 0.0)
+    root = vectors[:, kept].T / np.sqrt(values[kept])[:, None]
     white, columns = root @ residual, root @ slopes
-    if columns.shape[1]:
-        basis, _ = np.linalg.qr(columns)
-        white = white - basis @ (basis.T @ white)
+    # Remove what the parameters can take up.
+    basis, size, _ = np.linalg.svd(columns, full_matrices=False)
+    basis = basis[:, size > _DEPENDENT * max(size.max(initial=0.0), 1e-300)]
+    white = white - basis @ (basis.T @ white)
     return PercentileScore(
         grid=grid,
         up=mean,
         sd=np.sqrt(np.diag(cross)),
         rms=float(np.sqrt((residual**2).mean())),
         chi_square=float(white @ white),
-        degrees=len(grid) - columns.shape[1],
+        degrees=int(kept.sum()) - basis.shape[1],
     )
 
 
-def influence(problem: Problem, moving: Floats, covariance: Floats) -> Floats:
-    """Return how far each decision moves the parameters of a likelihood fit, in standard errors.
+def influence(spreads: Spreads, result: FitResult) -> Floats:
+    """Return how far each decision moves the parameters of a fit, in standard errors.
 
-    The length of I⁻¹ × score in the metric of the covariance: one step of leaving the decision out.
+    The length, in the metric of the fit's covariance, of the step that leaving the decision out
+    would make, to first order: I⁻¹ × score. It is that of the likelihood for fits by other methods
+    too: what surprises the fitted agent most.
     """
-    said = problem.evaluate(moving)
-    scores = (problem.weights[:, None] * said.d_ln_chosen)[:, problem.free]
-    answer: Floats = np.sqrt(np.einsum("tj,jk,tk->t", scores, covariance, scores))
+    problem = replace(
+        make_problem(spreads, result.model), start=result.theta.copy(), free=result.free.copy()
+    )
+    said = problem.evaluate(result.theta[result.free], information=True)
+    total = np.einsum("t,tjk->jk", problem.weights, said.information)
+    bread = np.linalg.inv(total[np.ix_(result.free, result.free)])
+    steps = (problem.weights[:, None] * said.d_ln_chosen)[:, result.free] @ bread
+    metric = np.linalg.inv(result.working_covariance)
+    answer: Floats = np.sqrt(np.einsum("tj,jk,tk->t", steps, metric, steps))
     return answer

@@ -31,6 +31,9 @@ _POINTS = 401
 """Grid points after a refinement."""
 _REACH = 8.0
 """Standard deviations to either side that a refined grid keeps."""
+_EDGE = 1e-6
+"""A density at the end of the grid over this share of its greatest: the grid is too narrow."""
+_MOST_REFINEMENTS = 60
 _COARSE = 8.0
 """The grid is refined when a standard deviation has fewer steps than this."""
 
@@ -184,8 +187,8 @@ def _posterior(
     outside = sum(skipped for _, skipped in taken)
     blocks = _blocks([each for each, _ in taken], snapshot_every)
     old = _blocks([each for each, _ in taken[:seen]], None)
-    grid = np.arange(prior_range[0], prior_range[1] + FIRST_STEP / 2, FIRST_STEP)
-    grid = np.clip(grid, *prior_range)
+    grid = _wide_grid(prior_range)
+    density = _density(grid, np.zeros(len(grid)), prior)
     done: list[Spreads] = []
     total = np.zeros(len(grid))
     snapshots = list(before)
@@ -195,13 +198,14 @@ def _posterior(
         total += log_likelihoods(block, k, grid)
         done.append(block)
         decisions += len(block)
-        while True:
-            density = _density(grid, total, prior)
-            narrower = _refined(grid, density, prior_range)
-            if narrower is None:
+        density = _density(grid, total, prior)
+        for _ in range(_MOST_REFINEMENTS):
+            better = _refined(grid, density, prior_range)
+            if better is None:
                 break
-            grid = narrower
+            grid = better
             total = np.sum([log_likelihoods(each, k, grid) for each in done], axis=0)
+            density = _density(grid, total, prior)
         if decisions > known:
             mean = float(_integrate(grid, density * grid))
             sd = float(np.sqrt(_integrate(grid, density * (grid - mean) ** 2)))
@@ -211,6 +215,12 @@ def _posterior(
     )
 
 
+def _wide_grid(bounds: tuple[float, float]) -> Floats:
+    """The first grid: the whole range, with steps of 0.1 or less."""
+    steps = max(round((bounds[1] - bounds[0]) / FIRST_STEP), 10)
+    return np.linspace(bounds[0], bounds[1], steps + 1)
+
+
 def _first_options(spreads: Spreads, width: int) -> tuple[Spreads, int]:
     """Cut each decision to its first options; leave out choices beyond, and count them."""
     inside = spreads.chosen < width
@@ -218,7 +228,12 @@ def _first_options(spreads: Spreads, width: int) -> tuple[Spreads, int]:
     counts = np.minimum(kept.counts, width)
     offsets = np.concatenate([[0], np.cumsum(counts)])
     rows = np.repeat(kept.offsets[:-1] - offsets[:-1], counts) + np.arange(offsets[-1])
-    cut = Spreads(offsets, kept.values[rows], kept.chosen, kept.groups, kept.weights)
+    # Padding is no option: at c = 0 even a gap without end would count.
+    real = kept.values[rows] > -np.inf
+    counts = np.add.reduceat(real, offsets[:-1]) if len(kept) else counts
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    values = kept.values[rows][real]
+    cut = Spreads(offsets, values, kept.chosen, kept.groups, kept.weights)
     return cut, int((~inside).sum())
 
 
@@ -268,10 +283,22 @@ def _density(grid: Floats, total: Floats, prior: tuple[Floats, Floats] | None) -
 
 
 def _refined(grid: Floats, density: Floats, bounds: tuple[float, float]) -> Floats | None:
-    """Return a narrower, finer grid where the posterior has become too thin for this one."""
+    """Return a narrower, finer grid where the posterior has become too thin for this one.
+
+    Where new data have drawn it to an end of a grid that was narrowed before, the grid grows there,
+    by half its width, with the same step.
+    """
+    step = grid[1] - grid[0]
+    edge = _EDGE * density.max()
+    at_low = density[0] > edge and grid[0] > bounds[0]
+    at_high = density[-1] > edge and grid[-1] < bounds[1]
+    if at_low or at_high:
+        more = 0.5 * (grid[-1] - grid[0])
+        low = max(grid[0] - more, bounds[0]) if at_low else grid[0]
+        high = min(grid[-1] + more, bounds[1]) if at_high else grid[-1]
+        return np.linspace(low, high, max(round((high - low) / step), 2) + 1)
     mean = _integrate(grid, density * grid)
     sd = np.sqrt(max(_integrate(grid, density * (grid - mean) ** 2), 0.0))
-    step = grid[1] - grid[0]
     if sd >= _COARSE * step:
         return None
     # Where the posterior lies between two points its sd cannot be seen: take a step for it.

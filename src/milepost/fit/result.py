@@ -214,6 +214,7 @@ def natural_value(name: str, value: float) -> float:
     """Return the value of a working parameter as people read it."""
     if plain_name(name) == name:
         return float(value)
-    if name.startswith("logit "):
-        return float(1 / (1 + np.exp(-value)))
-    return float(np.exp(value))
+    with np.errstate(over="ignore"):
+        if name.startswith("logit "):
+            return float(1 / (1 + np.exp(-value)))
+        return float(np.exp(value))

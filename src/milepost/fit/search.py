@@ -13,6 +13,7 @@ import numpy as np
 from scipy import optimize
 
 from milepost.choice.evaluate import Evaluated
+from milepost.choice.model import C, S
 from milepost.choice.spreads import Floats
 from milepost.fit.problem import Problem, coarse_starts, part_of
 
@@ -27,6 +28,13 @@ _SAME = 0.05
 """Ends that differ by less, on the working scale, are one."""
 _REST = 1e-4
 """A likelihood is at its top if a further step is under so many standard errors."""
+_NOTHING = 1e-10
+"""So little information a decision says nothing of a parameter."""
+_UNDETERMINED = "the choices do not tell s and c: they are always or never the best ones"
+_FLAT = 1e-8
+"""Information, of the largest, that counts as none."""
+_FLAT_SLOPE = 1e-6
+"""Nats a decision and unit of the parameter."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,9 +81,10 @@ def least_squares(problem: Problem, system_of: Callable[[Problem], System]) -> S
             gtol=1e-12,
             max_nfev=_MOST_EVALUATIONS,
         )
-        return Solution(
-            found.x, float(2 * found.cost), found.status > 0, len(seen), str(found.message)
-        )
+        settled, message = found.status > 0, str(found.message)
+        if not _determines(on, (both(found.x)[1] ** 2).sum(axis=0)):
+            settled, message = False, _UNDETERMINED
+        return Solution(found.x, float(2 * found.cost), settled, len(seen), message)
 
     return _best_of(problem, cost, follow)
 
@@ -113,18 +122,35 @@ def greatest_likelihood(problem: Problem) -> Solution:
             options={"gtol": 1e-7, "maxiter": _MOST_EVALUATIONS, "initial_trust_radius": 0.5},
         )
         distance = _standard_errors_away(*terms(found.x)[1:], total)
-        return Solution(found.x, float(found.fun), distance < _REST, len(seen), str(found.message))
+        message = str(found.message)
+        if not _determines(on, np.diag(terms(found.x)[2])):
+            distance, message = np.inf, _UNDETERMINED
+        return Solution(found.x, float(found.fun), distance < _REST, len(seen), message)
 
     return _best_of(problem, cost, follow)
 
 
+def _determines(problem: Problem, information: Floats) -> bool:
+    """Whether the choices say anything of s and c, where these may move."""
+    full = np.full(len(problem.free), np.inf)
+    full[problem.free] = information
+    return bool((full[[S, C]] > _NOTHING).all())
+
+
 def _standard_errors_away(gradient: Floats, curvature: Floats, total: float) -> float:
-    """How far away the top is, in standard errors: √(gᵀ I⁻¹ g)."""
-    try:
-        step = np.linalg.solve(curvature, gradient)
-    except np.linalg.LinAlgError:
+    """How far away the top is, in standard errors: √(gᵀ I⁻¹ g).
+
+    Directions of which the data say next to nothing (a weight that went to 0) are left out, if the
+    likelihood is flat along them.
+    """
+    values, vectors = np.linalg.eigh(curvature)
+    along = vectors.T @ gradient
+    if not np.isfinite(along).all():
         return np.inf
-    return float(np.sqrt(max(float(gradient @ step), 0.0) * total))
+    flat = (values <= _FLAT * values.max()) & (np.abs(along) < _FLAT_SLOPE)
+    if (values[~flat] <= 0).any():
+        return np.inf
+    return float(np.sqrt((along[~flat] ** 2 / values[~flat]).sum() * total))
 
 
 def _best_of(

@@ -19,7 +19,7 @@ from milepost.choice.model import ChoiceModel
 from milepost.choice.spreads import Floats, Spreads
 from milepost.errors import InputError
 from milepost.fit.agents import NotConvergedWarning
-from milepost.fit.covariance import clustered, inverse
+from milepost.fit.covariance import clustered, inverse, sandwich
 
 CENTRE = 2100.0
 UNIT = 500.0
@@ -208,5 +208,4 @@ def _covariance(
         rows.append((scores(beta - move) - scores(beta + move)).sum(axis=0) / (2 * step))
     curvature = np.stack(rows)
     bread = inverse(0.5 * (curvature + curvature.T))
-    answer: Floats = bread @ clustered(scores(beta), spreads.groups) @ bread.T
-    return answer
+    return sandwich(bread, clustered(scores(beta), spreads.groups))

@@ -1,0 +1,83 @@
+"""Every kernel also runs as plain Python: a second process computes the same without compiling."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.choice.makers import DEPTH_KINDS, RATIOS, all_models, parameters_of
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def everything() -> dict[str, list[float]]:
+    """Probabilities, derivatives, projections and fits of a few models on tiny spreads."""
+    from milepost.choice import Agent, ChoiceModel, Spreads
+    from milepost.choice.evaluate import evaluate, ln_probabilities, prepare
+    from milepost.fit import fit_agent, fit_reference
+
+    table = [[[0.1, 0.4, 0.5], [0.7, 0.2, 0.5], [0.0, -0.4, -1.0]], [[0.1, 0.0, 0.2]] * 2]
+    spreads = Spreads.from_lists([[0.5, 0.5, -1.0], [0.2, 0.2]], [2, 1], depth_values=table)
+    padded = spreads.padded(4)
+    answer: dict[str, list[float]] = {}
+    chosen = []
+    for ratio in RATIOS:
+        for kind in DEPTH_KINDS:
+            chosen += list(all_models(ratio=ratio, kind=kind, lapses=(None, "shares")))[::5]
+        chosen.append(ChoiceModel(ratio=ratio, utilities=("loss", "first"), lapse="flat"))
+    for model in chosen:
+        theta = parameters_of(model, 0.3, 0.8)
+        for name, data in (("plain", spreads), ("padded", padded)):
+            prepared = prepare(data, model)
+            said = evaluate(model, prepared, theta, information=True)
+            parts = [np.exp(ln_probabilities(model, prepared, theta))]
+            parts += [getattr(said, each).ravel() for each in vars(said)]
+            answer[f"{model.name} {name}"] = np.concatenate(parts).tolist()
+    lists = [[0.1 * (k % 3), 0.05 * (k % 7) - 0.3, -0.2 * (k % 5)] for k in range(12)]
+    many = Agent(0.2, 0.8).simulate(Spreads.from_lists(lists, [0] * 12), np.random.default_rng(3))
+    answer["simulated"] = many.chosen.tolist()
+    there = Agent(0.2, 0.8).project(many)
+    answer["projected"] = [*there.frequencies_projected.tolist(), there.mm_sd, there.ad_sd]
+    fit = fit_agent(many, c=0.8, ratio="shares", curve="ipb")
+    # A search stops where rounding lets it: its path is not the same to the last digit.
+    answer["fit"] = np.round([fit.s, fit.percentiles.chi_square], 6).tolist()
+    reference = fit_reference(many)
+    answer["reference"] = [reference.mean, reference.sd]
+    return answer
+
+
+def test_uncompiled_kernels_give_the_same() -> None:
+    code = (
+        "import json, sys\n"
+        "from tests.choice.test_uncompiled import everything\n"
+        "import milepost.choice.ratios as r\n"
+        "assert not hasattr(r.solve_all, 'py_func'), 'compiled after all'\n"
+        "json.dump(everything(), sys.stdout)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(ROOT)},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    plain = json.loads(done.stdout)
+    compiled = everything()
+    assert plain.keys() == compiled.keys()
+    for name, numbers in compiled.items():
+        np.testing.assert_allclose(plain[name], numbers, rtol=1e-12, atol=1e-12, err_msg=name)
+
+
+def test_compiled_here() -> None:
+    if os.environ.get("NUMBA_DISABLE_JIT") == "1":
+        pytest.skip("this run is uncompiled on purpose")
+    from milepost.choice import ratios
+
+    assert hasattr(ratios.solve_all, "py_func")
