@@ -1,6 +1,6 @@
 """The mileposts of 2011-2014 fitted, and all models compared, on real turns.
 
-Run it with ``python benchmarks/bench_models.py [--only table|models] [--everything]``; it needs
+Run it with ``python -m benchmarks.study_models [--only table|models] [--everything]``; it needs
 ``../shared/data/analysis`` and says so if it is not there.
 
 1. the paper's table: Elo, N, s, c, c_fit, s_fit, match rate and scaled error projected and actual,

@@ -1,6 +1,6 @@
 """Do the intervals cover? Recovery of known agents on real spreads, many times.
 
-Run it with ``python benchmarks/bench_coverage.py [--fits N] [--methods …]``. For shares and powers,
+Run it with ``python -m benchmarks.study_coverage [--fits N] [--methods …]``. For shares and powers,
 five curves and 300, 1,500 and 5,000 turns drawn from ``../shared/data/analysis`` (without it: from
 simulated spreads), an agent of known (s, c) chooses, and is fitted; seeds are fixed beforehand: the
 cell's number and the repetition's make the seed. Each cell must lie inside the 99.9 % binomial band
