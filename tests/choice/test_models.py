@@ -139,7 +139,16 @@ def test_powers_against_a_bracketing_root_finder(
 
             root = optimize.brentq(excess, low, high, xtol=1e-15, rtol=1e-15, maxiter=500)
             expected = [math.exp(-math.exp(root) * each) if each < 1e300 else 0.0 for each in a]
-        np.testing.assert_allclose(p[start:stop], expected, atol=2e-12, rtol=0)
+        np.testing.assert_allclose(p[start:stop], expected, atol=2e-12, rtol=0.0)
+
+
+def test_ipa_does_not_jump() -> None:
+    """e^14 = 1202604.28: the worst of three options lies just beyond it, the other just before."""
+    spreads = Spreads.from_lists([[0.0, -1202604.0, -1202604.5]], [0])
+    agent = Agent(1.0, 1.0, "ipa", "shares", difference="raw", cap=None)
+    p = agent.probabilities(spreads)
+    assert p[2] < p[1]
+    assert p[2] / p[0] == pytest.approx(1 / 1202605.5, rel=1e-12)
 
 
 @pytest.mark.parametrize("curve", CURVES)

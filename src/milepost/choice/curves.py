@@ -68,7 +68,7 @@ def ln_curve(code: int, t: float, c: float) -> tuple[float, float, float]:
         value = -math.log1p(u)
         slope = -u / (1.0 + u)
         if capped:
-            value = -exponent
+            value = -exponent - math.log1p(math.exp(-exponent))
     elif code == SECHA:
         value = math.log(2.0) - u - math.log1p(math.exp(-2.0 * u))
         slope = -u * math.tanh(u)

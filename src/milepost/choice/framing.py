@@ -71,8 +71,12 @@ def spreads_from_frame(
         )
     except pl.exceptions.PolarsError as error:
         raise TableError(f"the table of options holds a value of a wrong type: {error}") from error
-    if numbers["key"].null_count() or numbers["value"].null_count():
-        raise TableError("the table of options has rows without a decision or without a value")
+    empty = (numbers["key"].is_null() | numbers["value"].is_null()).arg_true()
+    if len(empty):
+        raise TableError(
+            f"row {empty[0] + 1} of the table of options has no decision or no value "
+            f"({len(empty)} such rows)"
+        )
     first = numbers.with_row_index("row").group_by("key").agg(pl.col("row").min())
     places = numbers.select("key").join(first, on="key", how="left", maintain_order="left")["row"]
     order = np.argsort(places.to_numpy(), kind="stable")
@@ -107,7 +111,7 @@ def spreads_from_frame(
 def _truth(frame: pl.DataFrame, column: str) -> pl.Expr:
     """Whether each option was the chosen one: numbers, truth values, or words for them."""
     if frame.schema[column] != pl.String:
-        return pl.col(column).cast(pl.Float64).fill_null(0.0).ne(0.0)
+        return pl.col(column).cast(pl.Float64).fill_null(0.0).fill_nan(0.0).ne(0.0)
     words = pl.col(column).str.strip_chars().str.to_lowercase().fill_null("")
     unknown = frame.select(words.filter(~words.is_in([*_YES, *_NO])))
     if len(unknown):

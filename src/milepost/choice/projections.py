@@ -16,6 +16,7 @@ from milepost.choice.evaluate import Evaluated, Prepared, evaluate
 from milepost.choice.model import ChoiceModel
 from milepost.choice.spreads import Floats, Ints
 from milepost.choice.summaries import rank_frequencies
+from milepost.errors import InputError
 
 RANKS = 50
 """Qfit is taken over the first so many options (Regan & Haworth 2011)."""
@@ -114,6 +115,8 @@ def project(
     spreads = prepared.spreads
     weights = spreads.weights
     total = weights.sum()
+    if not total > 0:
+        raise InputError("there are no decisions to project")
     share = weights / total
     if said is None or not len(said.probabilities):
         said = evaluate(model, prepared, theta, probabilities=True)
