@@ -1,7 +1,8 @@
 """What the analysis costs beside the engine, and what the two-stage plan keeps; one run, ratios.
 
 Run it with ``make bench`` or ``python benchmarks/bench_analysis.py [--positions N]`` on a machine
-that does nothing else. The positions are drawn from ``../shared/data/analysis``; without it, from
+that does nothing else. ``--only plans --positions 160 --work DIR`` takes most of an hour; it can be
+stopped and called again. The positions are drawn from ``../shared/data/analysis``; without it, from
 the bundled sample.
 
 1. our processor time against the engine's, plan quick, one worker;
@@ -9,7 +10,8 @@ the bundled sample.
 3. the second run against the first, wall time;
 4. standard against reference: nodes; the moves within 100 cp of the best at full depth that are
    searched to full depth; the change of the top five values, against the change that another hash
-   size makes (the noise floor);
+   size makes (the noise floor: reference with half and with twice the hash, against reference),
+   paired by position, with a bootstrap interval, as it is and with each change at most 100 cp;
 5. the store: bytes a position, positions scanned a second.
 """
 
@@ -21,11 +23,12 @@ import statistics
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from milepost.analysis.engines import find_engine
 from milepost.analysis.plans import Plan, make_plan
@@ -38,14 +41,24 @@ ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared" / "data" / "analysis" / "random_turns_2011-2014.parquet"
 SAMPLE = ROOT / "src" / "milepost" / "data" / "sample" / "games.pgn"
 NEAR_CP = 100
+TOP = 5
+WINSOR_CP = 100
+"""A few moves that change by several pawns would else decide a mean."""
+SEED = 2011
+
+Floats = NDArray[np.float64]
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
     parser.add_argument("--positions", type=int, default=24, help="for the plans of depth 13")
-    parser.add_argument("--seed", type=int, default=2011)
+    parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--only", choices=("overhead", "plans"))
+    parser.add_argument("--workers", type=int, default=2, help="engines, for the plans")
+    parser.add_argument(
+        "--work", type=Path, help="keep the plans' stores here, and go on from them"
+    )
     arguments = parser.parse_args()
     try:
         program = find_engine()
@@ -58,7 +71,8 @@ def main() -> None:
         if arguments.only in (None, "overhead"):
             _overhead(work, program, turns[: 4 * arguments.positions])
         if arguments.only in (None, "plans"):
-            _two_stages(work, program, turns[: arguments.positions])
+            kept = arguments.work or work
+            _two_stages(kept, program, turns[: arguments.positions], arguments.workers)
 
 
 def _turns(seed: int) -> list[tuple[str, str]]:
@@ -113,64 +127,132 @@ def _children_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _two_stages(work: Path, program: Path, turns: Sequence[tuple[str, str]]) -> None:
-    reference_plan = make_plan("reference")
-    runs = {
-        "reference": _run(work / "reference", program, reference_plan, turns),
-        "hash": _run(work / "hash", program, replace(reference_plan, hash_mb=32), turns),
-        "standard": _run(work / "standard", program, make_plan("standard"), turns),
+def _two_stages(work: Path, program: Path, turns: Sequence[tuple[str, str]], workers: int) -> None:
+    reference = make_plan("reference")
+    plans = {
+        "reference": reference,
+        "standard": make_plan("standard"),
+        # A change of the hash size in either direction.
+        "hash halved": replace(reference, hash_mb=reference.hash_mb // 2),
+        "hash doubled": replace(reference, hash_mb=reference.hash_mb * 2),
     }
-    values = {name: _final_values(store) for name, (store, _, _) in runs.items()}
-    deep = _deepest(runs["standard"][0])
-    nodes = {name: float(sum(store.read()["nodes"])) for name, (store, _, _) in runs.items()}
-    kept = near = 0
-    noise: list[float] = []
-    change: list[float] = []
-    for position, _ in turns:
-        full = values["reference"][position]
-        best = max(full.values())
-        for move, value in full.items():
-            if best - value <= NEAR_CP:
-                near += 1
-                kept += deep[position][move] == reference_plan.depth
-        for move in sorted(full, key=lambda each: -full[each])[:5]:
-            noise.append(abs(values["hash"][position][move] - full[move]))
-            change.append(abs(values["standard"][position][move] - full[move]))
-    print(f"4. standard needs {nodes['standard'] / nodes['reference']:.2f} of reference's nodes")
-    print(f"   keeps {100 * kept / near:.1f} % of the {near} moves within {NEAR_CP} cp at depth 13")
+    tables: dict[str, dict[str, _Searched]] = {}
+    for name, plan in plans.items():
+        folder = work / name.replace(" ", "-")
+        store, state, _ = _run(folder, program, plan, turns, workers)
+        tables[name] = _searched(store, state, turns)
+    nodes = {name: sum(each.nodes for each in table.values()) for name, table in tables.items()}
     print(
-        f"   top five values change by {statistics.fmean(change):.1f} cp in the mean "
-        f"({statistics.median(change):.1f} in the median); another hash size changes them by "
-        f"{statistics.fmean(noise):.1f} ({statistics.median(noise):.1f})"
+        f"4. standard needs {nodes['standard'] / nodes['reference']:.3f} of reference's nodes "
+        f"({len(turns)} positions)"
     )
-    times = {name: seconds for name, (_, _, seconds) in runs.items()}
-    print(f"   wall time {times['standard'] / times['reference']:.2f} of reference's")
+    kept = [
+        depth == reference.depth
+        for position, full in tables["reference"].items()
+        for depth in _depths_near_the_best(full, tables["standard"][position])
+    ]
+    print(
+        f"   keeps {100 * statistics.fmean(kept):.1f} % of the {len(kept)} moves within "
+        f"{NEAR_CP} cp of the best at depth {reference.depth}"
+    )
+    for cap in (None, WINSOR_CP):
+        changes = {name: _changes(tables, name, cap) for name in tables if name != "reference"}
+        floor = (changes["hash halved"] + changes["hash doubled"]) / 2
+        _tell_excess(changes["standard"], floor, cap)
 
 
-def _final_values(store: EvaluationStore) -> dict[str, dict[str, float]]:
-    """The deepest value of each move, mates beyond all centipawns but not far."""
-    found: dict[str, dict[str, float]] = {}
-    for row in store.read().iter_rows(named=True):
-        found[row["position"]] = {move: value for move, (_, value) in _deepest_of_row(row).items()}
+def _tell_excess(change: Floats, floor: Floats, cap: int | None) -> None:
+    """Print by how much the change goes beyond the floor: paired, position by position."""
+    excess = change - floor
+    low, high = bootstrap_interval(excess, np.random.default_rng(SEED))
+    # An interval that holds zero around a positive excess is no proof that there is none.
+    verdict = "undecided, take more positions"
+    if low > 0:
+        verdict = "above the floor"
+    elif excess.mean() <= 0:
+        verdict = "within the floor"
+    how = "" if cap is None else f", each at most {cap} cp"
+    print(
+        f"   top five values{how}: change {change.mean():.2f} cp in the mean over positions "
+        f"(median {np.median(change):.1f}), another hash size {floor.mean():.2f} "
+        f"({np.median(floor):.1f})\n"
+        f"   excess over the floor {excess.mean():+.2f} cp, 95 % interval {low:+.2f} to "
+        f"{high:+.2f} (bootstrap over {len(excess)} positions): {verdict}; more than the floor "
+        f"in {100 * np.mean(excess > 0):.0f} % of positions, less in "
+        f"{100 * np.mean(excess < 0):.0f} %"
+    )
+
+
+def bootstrap_interval(
+    values: Floats, generator: np.random.Generator, *, draws: int = 10_000
+) -> tuple[float, float]:
+    """Return the 95 % interval of the mean, by drawing the values again (percentiles)."""
+    places = generator.integers(0, len(values), (draws, len(values)))
+    low, high = np.quantile(values[places].mean(axis=1), (0.025, 0.975))
+    return float(low), float(high)
+
+
+@dataclass(frozen=True)
+class _Searched:
+    """A position as a plan has left it."""
+
+    values: dict[str, tuple[int, int | None]]
+    """By move: the greatest depth, and its centipawns; `None` for a mate."""
+    moves: list[str]
+    """Best first."""
+    nodes: int
+    """Nodes searched."""
+
+
+def _searched(
+    store: EvaluationStore, state: RunState, turns: Sequence[tuple[str, str]]
+) -> dict[str, _Searched]:
+    assert state.setup is not None
+    found: dict[str, _Searched] = {}
+    rows = store.read(state.setup.digest)
+    wanted = [position for position, _ in turns]  # a store that was kept may hold more
+    for row in rows.filter(pl.col("position").is_in(wanted)).iter_rows(named=True):
+        values: dict[str, tuple[int, int | None]] = {}
+        for depth, (cps, mates) in enumerate(zip(row["cp"], row["mate"], strict=True), start=1):
+            for move, cp, mate in zip(row["moves"], cps, mates, strict=True):
+                if cp is not None or mate is not None:
+                    values[move] = (depth, cp)
+        found[row["position"]] = _Searched(values, row["moves"], row["nodes"])
     return found
 
 
-def _deepest(store: EvaluationStore) -> dict[str, dict[str, int]]:
-    return {
-        row["position"]: {move: depth for move, (depth, _) in _deepest_of_row(row).items()}
-        for row in store.read().iter_rows(named=True)
-    }
+def _depths_near_the_best(full: _Searched, other: _Searched) -> list[int]:
+    """How deep the other plan has searched the moves that are near the best at full depth."""
+    best = full.values[full.moves[0]][1]
+    if best is None:  # mates: nothing is within centipawns of them
+        return [other.values[full.moves[0]][0]]
+    return [
+        other.values[move][0]
+        for move, (_, cp) in full.values.items()
+        if cp is not None and best - cp <= NEAR_CP
+    ]
 
 
-def _deepest_of_row(row: dict[str, Any]) -> dict[str, tuple[int, float]]:
-    result: dict[str, tuple[int, float]] = {}
-    for depth, (cps, mates) in enumerate(zip(row["cp"], row["mate"], strict=True), start=1):
-        for move, cp, mate in zip(row["moves"], cps, mates, strict=True):
-            if mate is not None:
-                result[move] = (depth, 2000.0 if mate > 0 else -2000.0)
-            elif cp is not None:
-                result[move] = (depth, float(max(-2000, min(2000, cp))))
-    return result
+def _changes(tables: dict[str, dict[str, _Searched]], name: str, cap: int | None) -> Floats:
+    """The mean absolute change of the five best moves' values, for each position.
+
+    A move that is a mate in any of the runs is left out of all: mates have no distance in
+    centipawns.
+    """
+    changes = []
+    for position, full in tables["reference"].items():
+        comparable = [
+            move
+            for move in full.moves[:TOP]
+            if all(table[position].values[move][1] is not None for table in tables.values())
+        ]
+        if comparable:
+            each = [
+                abs((tables[name][position].values[m][1] or 0) - (full.values[m][1] or 0))
+                for m in comparable
+            ]
+            changes.append(statistics.fmean(min(x, cap) if cap else x for x in each))
+    return np.asarray(changes)
 
 
 if __name__ == "__main__":

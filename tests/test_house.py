@@ -32,7 +32,7 @@ ALLOWED = {
     "web": {"games", "analysis", "choice", "fit", "intrinsic", "history", "report", "play"},
     "cli": {"games", "analysis", "choice", "fit", "intrinsic", "history", "report", "play", "web"},
 }
-TOP = {"errors", "tables", "files", "kernels", "__version__"}
+TOP = {"errors", "tables", "files", "kernels", "processes", "__version__"}
 WITHOUT_CHESS = ("choice", "fit", "history")
 
 

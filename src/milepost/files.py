@@ -20,17 +20,15 @@ from typing import IO, Any, BinaryIO
 import polars as pl
 
 from milepost import __version__
+from milepost.csvtext import csv_bytes, lists_from_text, times_from_text
 from milepost.errors import InputError, OutputError, TableError
 from milepost.tables import Table
 
 FORMATS = ("parquet", "csv", "ndjson")
 STDOUT = "-"
+UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+"""What reading a damaged file raises; a panic is what polars calls a mistake of its own."""
 _ENDINGS = {".parquet": "parquet", ".csv": "csv", ".ndjson": "ndjson", ".jsonl": "ndjson"}
-_NO_VALUE = "-"
-"""Stands for a null inside a list in CSV, where lists are values separated by blanks.
-
-Lists of lists are JSON there.
-"""
 
 
 def format_of(path: str | Path, given: str | None = None) -> str:
@@ -127,7 +125,7 @@ class TableWriter:
                 self._parquet = pq.ParquetWriter(self._handle, arrow.schema, compression="zstd")
             self._parquet.write_table(arrow.cast(self._parquet.schema))
         elif self.form == "csv":
-            self._handle.write(_csv_bytes(frame, header=self._header_due))
+            self._handle.write(csv_bytes(frame, header=self._header_due))
         elif len(frame):
             self._handle.write(frame.write_ndjson().encode("utf-8"))
         self._header_due = False
@@ -167,7 +165,7 @@ class TableWriter:
                 self._parquet.is_open = False
             with suppress(OSError):
                 self._handle.close()
-            self._partial.unlink(missing_ok=True)
+            remove_partial(self._partial)
 
     def __enter__(self) -> TableWriter:
         return self
@@ -203,8 +201,18 @@ def write_text(path: Path, text: str) -> None:
         partial.write_text(text, encoding="utf-8")
         partial.replace(path)
     except OSError as error:
-        partial.unlink(missing_ok=True)
+        remove_partial(partial)
         raise OutputError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def remove_partial(path: Path) -> None:
+    """Remove a half-written file after an error, as far as that can be done.
+
+    Where nothing may be written, to remove what is not even there is an error of its own, which
+    would hide the one that matters.
+    """
+    with suppress(OSError):
+        path.unlink(missing_ok=True)
 
 
 def read_table(path: str | Path, table: Table | None = None) -> pl.DataFrame:
@@ -245,7 +253,7 @@ def read_table(path: str | Path, table: Table | None = None) -> pl.DataFrame:
             frame = pl.DataFrame() if empty else pl.read_ndjson(where, infer_schema_length=None)
         else:
             raise InputError(f"{path}: not a table (expected one of {', '.join(_ENDINGS)})")
-    except (pl.exceptions.PolarsError, OSError, EOFError) as error:
+    except (*UNREADABLE, EOFError) as error:
         first_line = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
         raise InputError(f"cannot read the table {path}: {first_line}") from error
     if table is None:
@@ -254,71 +262,10 @@ def read_table(path: str | Path, table: Table | None = None) -> pl.DataFrame:
         return table.empty()
     try:
         if form == "csv":
-            frame = _lists_from_text(frame, table)
-        return table.conform(frame if form == "parquet" else _times_from_text(frame, table))
+            frame = lists_from_text(frame, table)
+        return table.conform(frame if form == "parquet" else times_from_text(frame, table))
     except (TableError, pl.exceptions.PolarsError) as error:
         raise TableError(f"{path}: {error}") from error
-
-
-def _csv_bytes(frame: pl.DataFrame, *, header: bool) -> bytes:
-    lists = {name: dtype for name, dtype in frame.schema.items() if isinstance(dtype, pl.List)}
-    flat = frame.with_columns(
-        _nested_as_text(name)
-        if isinstance(dtype.inner, pl.List)
-        else pl.col(name)
-        .cast(pl.List(pl.String))
-        .list.eval(pl.element().fill_null(_NO_VALUE))
-        .list.join(" ")
-        for name, dtype in lists.items()
-    )
-    return flat.write_csv(include_header=header).encode("utf-8")
-
-
-def _nested_as_text(name: str) -> pl.Expr:
-    # Only a struct can be written as JSON: {"v":...}.
-    text = pl.struct(v=pl.col(name)).struct.json_encode().str.slice(5).str.head(-1)
-    return pl.when(pl.col(name).is_not_null()).then(text).alias(name)
-
-
-def _lists_from_text(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
-    expressions = []
-    for name, dtype in table.dtypes.items():
-        if name not in frame.columns:
-            continue
-        if isinstance(dtype, pl.List) and isinstance(dtype.inner, pl.List):
-            expressions.append(pl.col(name).str.json_decode(dtype))
-        elif isinstance(dtype, pl.List):
-            parts = pl.col(name).str.split(" ")
-            # An empty list is a quoted nothing: its one part is no value.
-            parts = parts.list.eval(pl.element().filter(pl.element() != ""))
-            value = pl.element().str.to_lowercase() == "true" if dtype.inner == pl.Boolean else (
-                pl.element()
-            )  # fmt: skip
-            parts = parts.list.eval(pl.when(pl.element() != _NO_VALUE).then(value))
-            expressions.append(parts)
-        elif dtype == pl.Boolean:
-            expressions.append(pl.col(name).str.to_lowercase() == "true")
-    return frame.with_columns(expressions)
-
-
-def _times_from_text(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
-    """Read the columns that hold dates or numbers; text has lost which of the two they were."""
-    for column in table.columns:
-        if column.dtype is not None or frame.schema.get(column.name) != pl.String:
-            continue
-        text = frame[column.name]
-        for dtype in (pl.Date, pl.Int64, pl.Float64):
-            values = (
-                text.str.to_date("%Y-%m-%d", strict=False)
-                if dtype == pl.Date
-                else text.cast(dtype, strict=False)
-            )
-            if values.null_count() == text.null_count():
-                frame = frame.with_columns(values)
-                break
-        else:
-            raise TableError(f"{column.name} holds neither dates (YYYY-MM-DD) nor numbers")
-    return frame
 
 
 def _as_json(made: Mapping[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,8 @@ from milepost.analysis.uci import UciEngine
 from milepost.errors import EngineError, InputError, TableError
 from milepost.games.turns import turns_of_games
 
-FEN = "8/8/4k3/8/8/4K3/4P3/8 b - - 0 31"
+FEN = "8/8/8/8/8/k7/8/K1Q5 b - - 0 31"
+MOVES = ["a3b3", "a3a4", "a3b4"]
 
 
 @pytest.fixture
@@ -37,27 +39,28 @@ def store(tmp_path: Path) -> EvaluationStore:
 
 
 def shared_row(**more: Any) -> dict[str, Any]:
-    row = {"fen": FEN, "played": "e6d5", "moves": ["e6d5", "e6e5"], "cp": [[0, -29998]] * 10}
+    row = {"fen": FEN, "played": "a3b3", "moves": MOVES, "cp": [[0, -20, -29998]] * 10}
     return row | more
 
 
 def test_shared_rows_become_evaluations(store: EvaluationStore) -> None:
-    frame = pl.DataFrame([shared_row(), shared_row(played="e6e5")])
+    frame = pl.DataFrame([shared_row(), shared_row(played="a3a4")])
     done = import_shared(frame, store)
     assert done.counts == {
         "rows read": 2,
+        "refused": 0,
         "the same position again": 1,
         "already in the store": 0,
         "stored": 1,
     }
     assert store.read().to_dicts() == [
         {
-            "position": "8/8/4k3/8/8/4K3/4P3/8 b - - 0 1",
+            "position": "8/8/8/8/8/k7/8/K1Q5 b - - 0 1",
             "played": None,
             "setup": shared_setup().digest,
-            "moves": ["e6d5", "e6e5"],
-            "cp": [[0, None]] * 10,
-            "mate": [[None, -2]] * 10,
+            "moves": MOVES,
+            "cp": [[0, -20, None]] * 10,
+            "mate": [[None, None, -2]] * 10,
             "nodes": None,
         }
     ]
@@ -97,27 +100,59 @@ def test_shared_files_come_in_whole(shared_data: Path, store: EvaluationStore) -
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    ("wrong", "reason"),
     [
-        {"cp": [[0, -29998]] * 9},
-        {"cp": [*[[0, -29998]] * 9, [0]]},
-        {"fen": "8/8/4k3/8/8/4K3/4P3/8 b - -"},
-        {"moves": [], "cp": [[]] * 10},
+        ({"cp": [[0, -20, -29998]] * 9}, "expected 10 lists"),
+        ({"cp": [*[[0, -20, -29998]] * 9, [0]]}, "expected 10 lists"),
+        ({"cp": None}, "expected 10 lists"),
+        ({"moves": [], "cp": [[]] * 10}, "no moves"),
+        ({"fen": None}, "no FEN"),
+        ({"fen": "8/8/8/8/8/k7/8/K1Q5 b - -"}, "not a whole FEN"),
+        ({"fen": "garbage b - - 0 31"}, "not a position"),
+        ({"fen": "8/8/8/8/8/k7/8/K1Q5 b - - NaN 31"}, "not a position"),
+        ({"fen": "8/8/8/8/8/8/8/K1Q5 b - - 0 31"}, "not a legal position"),
+        ({"moves": ["a3b3", "a3a4", "zz0"]}, "zz0 is not a legal move"),
+        ({"moves": ["a3b3", "a3a4", "a3a4"]}, "a move stands twice"),
+        ({"moves": MOVES[:2], "cp": [[0, -20]] * 10}, "2 of 3 legal moves"),
+        ({"cp": [[None, None, None]] * 10}, "a move without a value"),
+        ({"cp": [[0, -20, -99.5]] * 10}, "no whole number"),
+        ({"cp": [[0, -20, math.nan]] * 10}, "no whole number"),
+        ({"cp": [[0, -20, -math.inf]] * 10}, "no whole number"),
+        ({"cp": [[0, -20, -(2.0**40)]] * 10}, "out of range"),
+        ({"cp": [[0, 20, -30]] * 10}, "best first"),
     ],
 )
-def test_shared_rows_that_do_not_fit(store: EvaluationStore, wrong: dict[str, Any]) -> None:
+def test_shared_rows_that_do_not_fit_are_refused_by_number(
+    store: EvaluationStore, wrong: dict[str, Any], reason: str
+) -> None:
+    floats = pl.List(pl.List(pl.Float64))
     frame = pl.DataFrame(
-        [shared_row(), shared_row(**wrong)],
-        schema_overrides={"moves": pl.List(pl.String), "cp": pl.List(pl.List(pl.Int32))},
+        [shared_row(**wrong), shared_row()],
+        schema={"fen": pl.String, "played": pl.String, "moves": pl.List(pl.String), "cp": floats},
+        strict=False,
     )
-    with pytest.raises(TableError, match="row 1"):
-        import_shared(frame, store)
-    assert store.files() == []
+    done = import_shared(frame, store)
+    assert [each.place for each in done.refused] == [1]
+    assert reason in done.refused[0].reason
+    assert (done.counts["refused"], done.counts["stored"]) == (1, 1)
+    assert store.read()["moves"].to_list() == [MOVES]
+
+
+def test_a_depth_that_is_missing_below_the_last_is_null(store: EvaluationStore) -> None:
+    cp = [[0, None, -29998], *[[0, -20, -29998]] * 9]
+    assert import_shared(pl.DataFrame([shared_row(cp=cp)]), store).refused == ()
+    row = store.read().row(0, named=True)
+    assert (row["cp"][0], row["mate"][0]) == ([0, None, None], [None, None, -2])
+
+
+def test_shared_columns_of_a_wrong_type(store: EvaluationStore) -> None:
+    with pytest.raises(TableError, match="wrong type"):
+        import_shared(pl.DataFrame([shared_row(cp="0 0")]), store)
 
 
 def test_what_is_no_shared_file(store: EvaluationStore, tmp_path: Path) -> None:
     with pytest.raises(TableError, match="needs the columns moves, cp"):
-        import_shared(pl.DataFrame({"fen": [FEN], "played": ["e6d5"]}), store)
+        import_shared(pl.DataFrame({"fen": [FEN], "played": ["a3b3"]}), store)
     with pytest.raises(InputError, match="nowhere"):
         import_shared(tmp_path / "nowhere.parquet", store)
 
@@ -161,7 +196,9 @@ def test_comments_become_single_evaluations(store: EvaluationStore) -> None:
     assert done.counts == {
         "rows read": 5,
         "Chess960": 0,
+        "of another variant": 0,
         "without both comments": 2,  # the first and the last move
+        "refused": 0,
         "the same position again": 0,
         "already in the store": 0,
         "stored": 3,
@@ -224,5 +261,22 @@ def test_a_delta_log_goes_into_the_store_and_out_again(store: EvaluationStore) -
     again = io.StringIO()
     write_delta_log(back, again)
     assert again.getvalue() == log.getvalue()
-    assert back["cp"][0][-1].to_list() == [0, None]
-    assert back["mate"][0][-1].to_list() == [None, -2]
+    assert back["cp"][0][-1].to_list() == [0, -20, None]
+    assert back["mate"][0][-1].to_list() == [None, None, -2]
+
+
+def test_a_game_that_cannot_be_replayed_costs_the_others_nothing(store: EvaluationStore) -> None:
+    evals = [30, 50, 20, 25, None]
+    games = pl.concat(
+        [
+            game(eval_cp=evals),
+            game(eval_cp=evals, game_id="h", moves="e2e4 e2e4"),
+            game(eval_cp=evals, game_id="i", fen="garbage"),
+            game(eval_cp=evals, game_id="j", moves="d2d4 d7d5 c2c4"),
+        ],
+        how="diagonal_relaxed",
+    )
+    done = import_eval_comments(games, store)
+    assert [each.place for each in done.refused] == [2, 3]
+    assert "is not legal" in done.refused[0].reason
+    assert done.counts["stored"] == 5

@@ -43,8 +43,44 @@ def test_moves_that_a_member_lacks_are_left_out() -> None:
 
 
 def test_other_depths_end_with_the_average_of_the_final_values() -> None:
-    found = average([row("a", (10,)), row("a", (20,), (40,))], "jury")
-    assert found["cp"] == [[15], [25]]  # depth 1: 10 and 20; last: 10 and 40
+    found = average([row("a", (10,)), row("a", (20,), (30,), (40,))], "jury")
+    # Depth 1: 10 and 20; nothing at depth 2, where only one was; the verdict: 10 and 40.
+    assert found["cp"] == [[15], [None], [25]]
+
+
+def test_a_shallow_value_never_stands_in_for_a_deep_one_nor_above_it() -> None:
+    # c has fallen out of the first member's best few: 216 at depth 1 is no value at depth 2.
+    one = row("abc", (40, 30, 216), (30, 20, None))
+    two = row("abc", (40, 30, 20), (10, 20, 24))
+    found = average([one, two], "jury")
+    assert found["moves"] == ["a", "b", "c"]
+    assert found["cp"] == [[40, 30, 118], [20, 20, None]]
+    # So too if the members went to different depths.
+    deeper = average([one, row("abc", (1, 2, 3), (4, 5, 6), (7, 8, 9))], "jury")
+    assert deeper["moves"] == ["a", "b", "c"]
+    assert deeper["cp"] == [[20, 16, 110], [17, 12, None], [18, 14, None]]
+
+
+def test_moves_without_any_depth_in_common_are_left_out() -> None:
+    found = average([row("ab", (1, 5), (2, None)), row("ab", (3, None), (4, 6))], "jury")
+    assert (found["moves"], found["cp"]) == (["a"], [[2], [3]])
+
+
+def test_nodes_that_are_not_known(tmp_path: Path) -> None:
+    store = EvaluationStore(tmp_path / "store", create=True)
+    one, two = (EngineSetup(f"Engine {n}", "", (), "quick") for n in (1, 2))
+    imported = row("a", (20,), setup=two.digest) | {"nodes": None}
+    store.append([row("a", (10,), setup=one.digest), imported])
+    jury, new = add_jury(store, [one, two])
+    assert new == 1
+    assert store.read(jury.digest)["nodes"].to_list() == [None]
+
+
+def test_members_that_share_no_move_give_no_average(tmp_path: Path) -> None:
+    store = EvaluationStore(tmp_path / "store", create=True)
+    one, two = (EngineSetup(f"Engine {n}", "", (), "quick") for n in (1, 2))
+    store.append([row("a", (10,), setup=one.digest), row("b", (20,), setup=two.digest)])
+    assert add_jury(store, [one, two])[1] == 0
 
 
 def test_a_value_missing_at_a_depth_leaves_that_depth_out() -> None:
@@ -67,6 +103,16 @@ def test_the_jury_is_stored_beside_its_members(tmp_path: Path) -> None:
     assert store.read(jury.digest)["cp"].to_list() == [[[15]]]
     assert len(store.read()) == 3
     assert add_jury(store, [one, two]) == (jury, 0)
+
+
+def test_a_plan_that_looks_at_the_played_move_sits_with_one_that_does_not(tmp_path: Path) -> None:
+    store = EvaluationStore(tmp_path / "store", create=True)
+    quick, standard = (EngineSetup("Engine", "", (), plan) for plan in ("quick", "standard"))
+    twice = [row("ab", (20, 10), setup=standard.digest) | {"played": move} for move in "ab"]
+    store.append([row("ab", (10, 0), setup=quick.digest), *twice])
+    jury, new = add_jury(store, [quick, standard])
+    assert new == 2
+    assert store.keys(jury.digest) == {("p", "a"), ("p", "b")}
 
 
 def test_a_jury_of_one_is_refused() -> None:

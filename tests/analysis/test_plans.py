@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, cast
+
+import chess
 import pytest
 
-from milepost.analysis.plans import Plan, _evaluate_standard, _for_the_other_side, make_plan
+from milepost.analysis.plans import (
+    Evaluation,
+    Plan,
+    _evaluate_standard,
+    _for_the_other_side,
+    evaluate,
+    make_plan,
+)
 from milepost.analysis.searchlog import SearchLog, Value
-from milepost.errors import InputError
+from milepost.analysis.uci import UciEngine
+from milepost.errors import EngineAnswerError, InputError
 
 
 class MadeUpSearch:
@@ -26,6 +39,11 @@ class MadeUpSearch:
 
 
 STANDARD = Plan("standard", 13, at_least=1)
+STANDARD_NUMBERS: tuple[dict[str, Any], ...] = (
+    {"first_depth": 7},
+    {"margin_cp": 100},
+    {"at_least": 6},
+)
 
 
 def test_standard_searches_the_promising_moves_deeper() -> None:
@@ -71,6 +89,19 @@ def test_a_shallower_move_is_never_listed_above_a_deeper_one() -> None:
     assert found.moves == ("a", "b", "c")  # c's -101 at depth 8 is no claim against b's -300
 
 
+def test_standard_is_content_with_fewer_moves_than_the_first_few() -> None:
+    search = MadeUpSearch({"a": 900, "b": 100}, {"a": 900, "b": 20})
+    found = _evaluate_standard(search, Plan("standard", 13, at_least=5), None)
+    assert search.asked == [(8, ()), (13, ("a", "b"))]
+    assert found.deepest == {"a": 13, "b": 13}
+
+
+def test_a_change_of_how_standard_searches_is_another_set_up() -> None:
+    plan = Plan("standard", 13)
+    others = [Plan("standard", 12), *(replace(plan, **each) for each in STANDARD_NUMBERS)]
+    assert len({each.text for each in (plan, *others)}) == 1 + len(others)
+
+
 def test_plans_by_name() -> None:
     assert make_plan("quick") == Plan("quick", 10, 256)
     assert make_plan("reference").depth == 13
@@ -81,7 +112,14 @@ def test_plans_by_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "depth", "width"), [("slow", None, None), ("quick", None, 5), ("standard", 8, None)]
+    ("name", "depth", "width"),
+    [
+        ("slow", None, None),
+        ("quick", None, 5),
+        ("standard", 8, None),
+        ("quick", 0, None),
+        ("multipv", None, 0),
+    ],
 )
 def test_plans_that_cannot_be(name: str, depth: int | None, width: int | None) -> None:
     with pytest.raises(InputError):
@@ -98,3 +136,78 @@ def test_plans_that_cannot_be(name: str, depth: int | None, width: int | None) -
 )
 def test_a_value_seen_from_the_other_side(theirs: Value, ours: Value) -> None:
     assert _for_the_other_side(theirs) == ours
+
+
+class MadeUpEngine:
+    """An engine that answers with texts made up by hand, by the position or the moves asked for."""
+
+    name = "Made-up"
+    most_lines = 500
+
+    def __init__(self, answer: Callable[[str, tuple[str, ...]], str]):
+        self.answer = answer
+
+    def configure(self, options: dict[str, str]) -> None:
+        """Takes everything."""
+
+    def search(self, fen: str, limit: str, *, moves: tuple[str, ...] = (), timeout: float) -> bytes:
+        assert limit
+        assert timeout
+        return (self.answer(fen, moves) + "bestmove e2e4\n").encode()
+
+
+def info(depth: int, rank: int, cp: int, move: str) -> str:
+    """One line of an engine."""
+    return f"info depth {depth} multipv {rank} score cp {cp} nodes 5 pv {move}\n"
+
+
+def run(answer: Callable[[str, tuple[str, ...]], str], plan: Plan, played: str) -> Evaluation:
+    """Evaluate the usual position with a made-up engine."""
+    return evaluate(cast(UciEngine, MadeUpEngine(answer)), plan, chess.STARTING_FEN, played)
+
+
+def test_an_engine_that_ignores_searchmoves_is_refused() -> None:
+    legal = sorted(move.uci() for move in chess.Board().legal_moves)
+    every = [
+        "".join(info(depth, rank, -rank, move) for rank, move in enumerate(legal, start=1))
+        for depth in (1, 2)
+    ]
+    plan = Plan("standard", 2, first_depth=1, margin_cp=5, at_least=1)
+    assert legal[-1] == "h2h4"
+    with pytest.raises(EngineAnswerError, match="does not keep to searchmoves"):
+        run(lambda _, only: every[1] if only else every[0], plan, "h2h4")
+    # One that gives as many moves as it was asked for, but its own best ones.
+    few = "".join(info(2, rank, -rank, move) for rank, move in enumerate(legal[:7], start=1))
+    with pytest.raises(EngineAnswerError, match="does not keep to searchmoves"):
+        run(lambda _, only: few if only else every[0], plan, "h2h4")
+
+
+SINGLE = {
+    True: info(1, 1, 30, "d2d4") + info(2, 1, 25, "g1f3") + info(3, 1, 28, "e2e4"),
+    False: info(1, 1, -50, "e7e5") + info(2, 1, -20, "e7e5") + info(3, 1, -10, "e7e5"),
+}
+
+
+def test_single_has_the_best_and_the_played_move_and_no_other() -> None:
+    plan = Plan("single", 3, 1)
+
+    def answer(fen: str, _: tuple[str, ...]) -> str:
+        return SINGLE[fen == chess.STARTING_FEN]
+
+    found = run(answer, plan, "d2d4")
+    assert found.moves == ("e2e4", "d2d4")
+    # At depth 1 the position itself was searched with d2d4 in front: that value stays.
+    assert found.values == {
+        (3, "e2e4"): Value(28, None),
+        (1, "d2d4"): Value(30, None),
+        (2, "d2d4"): Value(20, None),
+        (3, "d2d4"): Value(10, None),
+    }
+    assert run(answer, plan, "e2e4").moves == ("e2e4",)
+    assert run(answer, plan, "a2a3").moves == ("e2e4", "a2a3")
+
+
+def test_depths_beyond_the_plan_are_no_values() -> None:
+    text = info(1, 1, 5, "e2e4") + info(9, 1, 7, "d2d4")
+    found = run(lambda *_: text, Plan("multipv", 1, 1), "e2e4")
+    assert found.values == {(1, "e2e4"): Value(5, None)}

@@ -7,6 +7,8 @@ import pytest
 from milepost.analysis.searchlog import SearchLog, Value, parse_search
 from milepost.errors import EngineAnswerError
 
+USUAL = "info depth 3 seldepth 3 multipv 1"
+
 
 def line(depth: int, rank: int, score: str, move: str, extra: str = "") -> str:
     """One info line in Stockfish's order of words."""
@@ -91,6 +93,13 @@ def test_no_legal_move() -> None:
         ["info depth 3 score cp three pv e2e4", "bestmove e2e4"],
         ["info depth 3 score pawns 3 pv e2e4", "bestmove e2e4"],
         ["info depth 3 score cp 3 pv banana", "bestmove e2e4"],
+        ["info depth 3 score cp 99999999999 pv e2e4", "bestmove e2e4"],
+        ["info depth 3 score mate 99999 pv e2e4", "bestmove e2e4"],
+        ["info depth 99999 score cp 3 pv e2e4", "bestmove e2e4"],
+        [f"info depth 3 score cp 3 nodes {'9' * 30} pv e2e4", "bestmove e2e4"],
+        [f"{USUAL} score cp {'9' * 5000} nodes 1 nps 1 pv e2e4", "bestmove e2e4"],
+        [f"{USUAL} score cp 3 nodes 1 nps 1 pv banana", "bestmove e2e4"],
+        [f"{USUAL} score cp 3 nodes 1 nps 1 pv \udcff\udcfe", "bestmove e2e4"],
         ["bestmove"],
         ["bestmove banana"],
         ["info depth 1 seldepth 1 multipv 1 score cp 3 nodes 1 pv e2e4"],
@@ -98,4 +107,27 @@ def test_no_legal_move() -> None:
 )
 def test_nonsense_is_an_error(lines: list[str]) -> None:
     with pytest.raises(EngineAnswerError):
-        parse_search("\n".join([*lines, ""]).encode())
+        parse_search("\n".join([*lines, ""]).encode("utf-8", "surrogateescape"))
+
+
+def test_words_may_stand_in_any_order() -> None:
+    output = (
+        b"info multipv 1 depth 4 score cp 7 nodes 9 pv e2e4 e7e5\n"
+        b"info time 3 pv d2d4 d7d5 multipv 2 score mate 3 depth 4\n"
+        b"info string depth 4 multipv 3 score cp 1 pv a2a3\n"
+        b"info score cp 5 pv h2h3\n"  # at which depth?
+        b"info depth 5 currmove e2e4 currmovenumber 1\n"
+        b"bestmove e2e4\n"
+    )
+    log = parse_search(output)
+    assert log.values == {(4, "e2e4"): Value(7, None), (4, "d2d4"): Value(None, 3)}
+    assert log.ranks == {(4, "e2e4"): 1, (4, "d2d4"): 2}
+
+
+def test_bytes_that_are_no_text_behind_the_move() -> None:
+    usual = b"info depth 1 seldepth 1 multipv 1 score cp 3 nodes 1 nps 1 pv e2e4 \xff\xfe\n"
+    other = b"info depth 2 score cp 4 pv e2e4 \xff\xfe\n"
+    log = parse_search(usual + other + b"bestmove e2e4 ponder \xff\n")
+    assert log.values == {(1, "e2e4"): Value(3, None), (2, "e2e4"): Value(4, None)}
+    with pytest.raises(EngineAnswerError):
+        parse_search(b"info depth 2 score cp 4 pv \xff\xfe\nbestmove e2e4\n")

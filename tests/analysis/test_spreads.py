@@ -37,7 +37,7 @@ def table(*rows: dict[str, Any]) -> pl.DataFrame:
     return pl.DataFrame(list(rows), schema=EVALUATIONS.dtypes)
 
 
-def turn(played: str = "d4b3", **more: Any) -> dict[str, Any]:
+def turn(played: str | None = "d4b3", **more: Any) -> dict[str, Any]:
     return {"game_id": "g", "ply": 18, "mover": "m", "position": FEN, "played": played} | more
 
 
@@ -98,13 +98,19 @@ def test_spreads_are_those_of_plain_loops(random_turns: pl.DataFrame, tmp_path: 
     assert left["over the limit"] > 10
     assert list(spreads.counts.items()) == [
         ("turns in", 300),
+        ("Chess960", 0),
+        ("of another variant", 0),
+        ("without a position", 0),
         ("book", 0),
         ("repetition", left["repetition"]),
         ("only move", 0),
+        ("without a played move", 0),
         ("not analysed", 0),
+        ("with an illegal played move", 0),
         ("over the limit", left["over the limit"]),
         ("kept", len(kept)),
         ("outside the evaluated moves", 0),
+        ("with unlisted options", 0),
         ("premature draws", spreads.table["premature_draw"].sum()),
         ("shallower values lowered", 0),
         ("down-weighted", 0),
@@ -213,6 +219,7 @@ def test_a_turn_is_left_out_for_its_first_reason_only() -> None:
         "not analysed": 1,
         "kept": 2,
         "outside the evaluated moves": 1,
+        "with unlisted options": 2,
     }
     assert spreads.table["ply"].to_list() == [5, 6]
     more = make_spreads(turns(*rows), evaluations, keep_book=True, keep_repetitions=True)
@@ -368,8 +375,56 @@ def test_wrong_inputs() -> None:
     evaluations = table(evaluation(["d4b3"], [[5]]))
     with pytest.raises(InputError, match="limit"):
         make_spreads(turns(turn()), evaluations, limit_pawns=-1)
-    with pytest.raises(InputError, match="not a whole FEN: 'here'"):
-        make_spreads(turns(turn(position="here")), evaluations)
+    for mate in (math.inf, math.nan, 19.0, 1e12):
+        with pytest.raises(InputError, match="a mate must be worth"):
+            make_spreads(turns(turn()), evaluations, mate_pawns=mate)
+
+
+def test_turns_that_are_no_decisions_in_chess_have_counts_of_their_own() -> None:
+    rows = [
+        turn(variant="chess960", ply=1),
+        turn(variant="atomic", ply=2),
+        turn(position=None, ply=3),
+        turn(position="here", ply=4),
+        turn(played=None, ply=5),
+        turn(played="", ply=6),
+        turn(played="a1a1", ply=7),
+        turn(played="e1e9", ply=8),
+        turn(variant="standard", ply=9),
+        turn(position="garbage w KQ e3 3 1", ply=10),
+    ]
+    spreads = make_spreads(turns(*rows), table(evaluation(["d4b3"], [[0]])))
+    counts = {name: count for name, count in spreads.counts.items() if count}
+    assert counts == {
+        "turns in": 10,
+        "Chess960": 1,
+        "of another variant": 1,
+        "without a position": 2,
+        "without a played move": 2,
+        "not analysed": 1,
+        "with an illegal played move": 2,
+        "kept": 1,
+        "with unlisted options": 1,
+    }
+    assert spreads.table["ply"].to_list() == [9]
+
+
+def test_unlisted_options_are_counted(tmp_path: Path) -> None:
+    legal = chess.Board(FEN).legal_moves.count()
+    three = evaluation(["d4b3", "a2a3", "b2b3"], [[5, 4, 3]])
+    assert only(three)["unlisted"] == legal - 3
+    every = evaluation(NAMES, [[5] * len(NAMES)])
+    assert only(every)["unlisted"] == 0
+    # A best move whose name nobody wrote down is one of the legal ones.
+    assert only(evaluation(["0000", "d4b3"], [[9, 5]]))["unlisted"] == legal - 2
+    # By the set-up: a plan that lists all moves needs no counting.
+    for plan, unlisted in (("multipv depth 1 width 3", legal - 3), ("quick depth 1 width 256", 0)):
+        store = EvaluationStore(tmp_path / plan[:5], create=True)
+        setup = EngineSetup("E", "", (), plan)
+        store.add_setup(setup)
+        rows = every if plan.startswith("quick") else three
+        store.append([rows | {"setup": setup.digest}])
+        assert make_spreads(turns(turn()), store).table["unlisted"].to_list() == [unlisted]
 
 
 # Properties ---------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from milepost.analysis.uci import UciEngine
+from milepost.analysis.ucioptions import UciOption, parse_option
 from milepost.errors import EngineAnswerError, EngineDiedError, EngineTimeoutError
 
 INTRODUCTION = """
@@ -116,3 +117,89 @@ def test_the_process_is_gone_afterwards(fake: Maker) -> None:
     with UciEngine(fake("pass")) as engine:
         process = engine._process
     assert process.poll() is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("Hash", "0", "option Hash: expected a whole number from 1 to 1024, got '0'"),
+        ("Hash", "99999999999", "from 1 to 1024"),
+        ("Hash", "abc", "a whole number"),
+        ("Hash", "", "a whole number"),
+        ("Style", "Wild", "expected Solid, Risky, got 'Wild'"),
+        ("Clear Hash", "1", "Clear Hash is a button"),
+    ],
+)
+def test_values_that_it_does_not_take_are_errors(
+    fake: Maker, name: str, value: str, message: str
+) -> None:
+    with UciEngine(fake("pass")) as engine, pytest.raises(EngineAnswerError, match=message):
+        engine.configure({name: value})
+
+
+def test_values_have_one_spelling(fake: Maker) -> None:
+    with UciEngine(fake("pass")) as engine:
+        given = {"Hash": "032", "Style": "risky", "Eval File": "a b.nnue"}
+        assert engine.check_options(given) == {
+            "Hash": "32",
+            "Style": "Risky",
+            "Eval File": "a b.nnue",
+        }
+
+
+def test_what_options_say() -> None:
+    line = "option name Skill Level type spin default 20 min -5 max 20"
+    assert parse_option(line) == UciOption("Skill Level", "spin", "20", -5, 20)
+    check = parse_option("option name Use NNUE type check default true")
+    assert check is not None
+    assert check.checked("False") == "false"
+    with pytest.raises(EngineAnswerError, match="expected true or false, got 'maybe'"):
+        check.checked("maybe")
+    text = parse_option("option name Book type string default /max depth/min var x")
+    assert text == UciOption("Book", "string", "/max depth/min var x")
+    assert parse_option("option name Debug Log File type string default ") == UciOption(
+        "Debug Log File", "string", ""
+    )
+    combo = parse_option("option name Style type combo default Very Solid var Very Solid var Wild")
+    assert combo == UciOption("Style", "combo", "Very Solid", choices=("Very Solid", "Wild"))
+    for other in ("option name X", "info string option name X type spin", "option name X type y"):
+        assert parse_option(other) is None
+
+
+def test_its_last_words_are_told(fake: Maker) -> None:
+    search = """
+        print("a long story", file=sys.stderr)
+        print("no such file: x.nnue", file=sys.stderr, flush=True)
+        sys.exit(1)
+    """
+    with (
+        UciEngine(fake(search)) as engine,
+        pytest.raises(EngineDiedError, match=r"ended with code 1: a long story; no such file: x"),
+    ):
+        engine.search("x", "depth 1", timeout=10)
+    out = 'say("info string ERROR: x.nnue was not loaded"); sys.exit(1)'
+    with (
+        UciEngine(fake(out)) as engine,
+        pytest.raises(EngineDiedError, match=r"ERROR: x\.nnue was not loaded"),
+    ):
+        engine.search("x", "depth 1", timeout=10)
+
+
+def test_much_on_standard_error_stops_nobody(fake: Maker) -> None:
+    search = """
+        for _ in range(5000):
+            print("x" * 99, file=sys.stderr)
+        say("bestmove e2e4")
+    """
+    with UciEngine(fake(search)) as engine:
+        assert engine.search("x", "depth 1", timeout=30).endswith(b"bestmove e2e4\n")
+
+
+@pytest.mark.parametrize("ending", ["\\n", ""], ids=["lines", "one line"])
+def test_output_without_end_does_not_fill_the_memory(
+    fake: Maker, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    monkeypatch.setattr("milepost.analysis.uci._MOST_BYTES", 1 << 22)
+    program = fake(f'while True: sys.stdout.write("info string busy{ending}" * 1000)')
+    with UciEngine(program) as engine, pytest.raises(EngineAnswerError, match="without end"):
+        engine.search("x", "depth 1", timeout=60)

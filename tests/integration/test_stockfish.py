@@ -13,7 +13,9 @@ import pytest
 
 from milepost.analysis.engines import find_engine
 from milepost.analysis.plans import evaluate, make_plan
+from milepost.analysis.run import Job, analyse
 from milepost.analysis.searchlog import Value, parse_search
+from milepost.analysis.store import EvaluationStore, stored_position
 from milepost.analysis.uci import UciEngine
 from milepost.errors import EngineError
 
@@ -57,27 +59,32 @@ def test_our_values_are_python_chess_values(engine_path: Path, fen: str) -> None
     assert ours.values == theirs
 
 
-def test_stored_values_come_out_again_to_the_letter(engine_path: Path) -> None:
+def test_stored_values_come_out_again_to_the_letter(engine_path: Path, tmp_path: Path) -> None:
     file = SHARED / "random_turns_2011-2014.parquet"
     if not file.exists():
         pytest.skip(f"no {file.name}: the shared data is absent")
-    turns = pl.read_parquet(file).sample(3, seed=2011)
     with UciEngine(engine_path) as engine:
         if engine.name != "Stockfish 15.1":
             pytest.skip(f"the stored values are Stockfish 15.1's, this is {engine.name}")
-        engine.configure(QUICK)
-        for turn in turns.iter_rows(named=True):
-            log = parse_search(engine.search(turn["fen"], "depth 10", timeout=120))
-            assert log.moves_at(10) == turn["moves"]
-            for depth, stored in enumerate(turn["cp"], start=1):
-                ours = [log.values.get((depth, move)) for move in turn["moves"]]
-                assert [None if each is None else _as_stored(each) for each in ours] == stored
+    turns = pl.read_parquet(file).unique("fen", maintain_order=True).sample(60, seed=2011)
+    store = EvaluationStore(tmp_path / "store", create=True)
+    jobs: list[Job] = [(stored_position(fen), None) for fen in turns["fen"]]
+    state = analyse(jobs, store, engine_path, make_plan("quick"), workers=2)
+    assert state.done == len(set(jobs))
+    found = {row["position"]: row for row in store.read().iter_rows(named=True)}
+    for turn in turns.iter_rows(named=True):
+        row = found[stored_position(turn["fen"])]
+        assert row["moves"] == turn["moves"]
+        ours = [
+            [_as_stored(Value(cp, mate)) for cp, mate in zip(cps, mates, strict=True)]
+            for cps, mates in zip(row["cp"], row["mate"], strict=True)
+        ]
+        assert ours == turn["cp"]
 
 
-def _as_stored(value: Value) -> int:
+def _as_stored(value: Value) -> int | None:
     """The file's way to write a mate in n: 30000 - n, with the sign of who mates."""
     if value.mate is None:
-        assert value.cp is not None
         return value.cp
     return 30000 - value.mate if value.mate > 0 else -30000 - value.mate
 

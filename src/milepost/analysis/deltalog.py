@@ -21,7 +21,8 @@ A turn is some lines, the last of which begins with ``Delta``; blank lines and l
   Eval and Delta without loss.
 - ``Move played: ?`` if nobody played there; then there is no ``*``.
 - ``Position``, ``Depth`` and ``Moves`` are ours: the draft's own turns have the other four lines,
-  which are all that a reader needs. ``Moves`` names those listed. Moves are in UCI notation.
+  which are all that a reader needs who knows the games. ``Moves`` names those listed. Moves are
+  written in UCI notation; SAN (``Nf3``) is read too.
 
 Each move has one value in the log, that of its greatest depth, lowered as in the spreads where a
 shallower one would stand above a deeper one; other depths are not in it.
@@ -41,13 +42,17 @@ from milepost.analysis.deltaturns import (
     delta_turns,
     value_cents,
 )
+from milepost.analysis.importrows import Refused
 from milepost.analysis.searchlog import Value
 from milepost.errors import InputError
 
 _LINE = re.compile(
     r"(?:(Position|Move played|Engine move|Eval|Depth): (.+)|(Moves|Delta) = \((.*)\)(.*))"
 )
-_MOVE = re.compile(r"[a-h][1-8][a-h][1-8][qrbn]?|0000")
+UCI_MOVE = re.compile(r"[a-h][1-8][a-h][1-8][qrbn]?|0000")
+_SAN_MOVE = re.compile(
+    r"(?:[KQRBN]?[a-h]?[1-8]?x?[a-h][1-8](?:=?[QRBN])?|[O0]-[O0](?:-[O0])?)[+#]?"
+)
 _EVAL = re.compile(r"([+-]?)(\d+)\.(\d\d)|#(-?\d{1,3})")
 _DELTA = re.compile(r"(\d+)\.(\d\d)(\*?)")
 _OUTSIDE = re.compile(r" \*(?: (\d+)\.(\d\d))?")
@@ -109,47 +114,67 @@ def format_delta_turn(entry: DeltaTurn, width: int | None = None) -> str:
     return "\n".join(line for line in lines if line is not None)
 
 
-def read_delta_log(handle: Iterable[str]) -> list[DeltaTurn]:
+def read_delta_log(handle: Iterable[str], refused: list[Refused] | None = None) -> list[DeltaTurn]:
     """Read a delta log.
 
     Parameters
     ----------
     handle
         An open text file, or its lines.
+    refused
+        If given, turns that are not what they should be are added to it, and the rest is read.
 
     Raises
     ------
     InputError
-        If a line is not what it should be; the message begins with its number.
+        If a line is not what it should be, unless `refused` is given; the message begins with its
+        number.
     """
     entries: list[DeltaTurn] = []
     fields: dict[str, str] = {}
-    number = 0
+    turns = number = 0
+    wrong = False
     for number, line in enumerate(handle, start=1):
         text = line.strip()
         if not text or text.startswith("#"):
             continue
+        ends = text.startswith("Delta")
         try:
-            match = _LINE.fullmatch(text)
-            if match is None:
-                raise InputError(f"not a line of a delta log: {text[:60]!r}")
-            name = match[1] or match[3]
-            if name in fields:
-                raise InputError(f"{name} stands twice in one turn")
-            fields[name] = match[2] if match[1] else match[4]
-            if name == "Moves" and match[5]:
-                raise InputError(f"nothing may follow the moves, got {match[5]!r}")
-            if name == "Delta":
-                entries.append(_parse_turn(fields, match[5], number))
-                fields = {}
+            if not wrong:  # else the rest of a turn that is refused already
+                _take(fields, text)
+                if ends:
+                    entries.append(_parse_turn(fields, number, turns))
         except InputError as error:
-            raise InputError(f"line {number}: {error}") from error
-    if fields:
-        raise InputError(f"line {number}: the file ends before the turn's Delta line")
+            if refused is None:
+                raise InputError(f"line {number}: {error}") from error
+            refused.append(Refused(number, str(error)))
+            wrong = True
+        if ends:
+            fields, wrong, turns = {}, False, turns + 1
+    if fields and not wrong:
+        reason = "the file ends before the turn's Delta line"
+        if refused is None:
+            raise InputError(f"line {number}: {reason}")
+        refused.append(Refused(number, reason))
     return entries
 
 
-def _parse_turn(fields: dict[str, str], behind: str, number: int) -> DeltaTurn:
+def _take(fields: dict[str, str], text: str) -> None:
+    """Add a line to the fields of a turn."""
+    match = _LINE.fullmatch(text)
+    if match is None:
+        raise InputError(f"not a line of a delta log: {text[:60]!r}")
+    name = match[1] or match[3]
+    if name in fields:
+        raise InputError(f"{name} stands twice in one turn")
+    fields[name] = match[2] if match[1] else match[4]
+    if name == "Delta":
+        fields["behind"] = match[5]
+    elif match[5]:
+        raise InputError(f"nothing may follow the moves, got {match[5]!r}")
+
+
+def _parse_turn(fields: dict[str, str], line: int, number: int) -> DeltaTurn:
     missing = [name for name in ("Move played", "Engine move", "Eval") if name not in fields]
     if missing:
         raise InputError(f"the turn has no line {missing[0]}")
@@ -157,6 +182,7 @@ def _parse_turn(fields: dict[str, str], behind: str, number: int) -> DeltaTurn:
     if depth is not None and not re.fullmatch(r"[1-9]\d{0,2}", depth):
         raise InputError(f"not a depth: {depth!r}")
     deltas, stars = _parse_deltas(fields["Delta"])
+    behind = fields["behind"]
     outside_cp = _parse_outside(behind, deltas[-1])
     entry = DeltaTurn(
         engine_move=_move(fields["Engine move"]),
@@ -168,13 +194,16 @@ def _parse_turn(fields: dict[str, str], behind: str, number: int) -> DeltaTurn:
         moves=tuple(_move(item) for item in _items(fields["Moves"])) if "Moves" in fields else (),
         position=fields.get("Position"),
         depth=None if depth is None else int(depth),
-        line=number,
+        line=line,
+        number=number,
     )
     if len(stars) + bool(behind) != (entry.played is not None):
         raise InputError("the played move must have one *, or none if nobody played")
     if value_cents(entry.value) - max(deltas[-1], outside_cp or 0) < -MATE_CP:
         raise InputError("a delta leads below the worst that there is, to be mated at once")
-    _check_moves(entry)
+    names = (entry.engine_move, *entry.moves, *filter(None, [entry.played]))
+    if all(UCI_MOVE.fullmatch(name) for name in names):  # else it takes a board to compare them
+        check_moves(entry)
     return entry
 
 
@@ -209,8 +238,8 @@ def _parse_outside(text: str, last_cp: int) -> int | None:
     return delta
 
 
-def _check_moves(entry: DeltaTurn) -> None:
-    """Names, places and stars must tell the same story."""
+def check_moves(entry: DeltaTurn) -> None:
+    """Raise `InputError` unless names, places and stars tell the same story."""
     if (entry.played == entry.engine_move) != (entry.chosen == 0):
         raise InputError("the first * and the engine's move must be the played move, or neither")
     moves = entry.moves
@@ -233,8 +262,8 @@ def _items(text: str) -> list[str]:
 
 
 def _move(text: str) -> str:
-    if not _MOVE.fullmatch(text):
-        raise InputError(f"not a move in UCI notation: {text!r}")
+    if not UCI_MOVE.fullmatch(text) and not _SAN_MOVE.fullmatch(text):
+        raise InputError(f"not a move: {text!r}")
     return text
 
 

@@ -1,4 +1,4 @@
-"""Evaluations as the turns of a delta log, and back; the text itself: `milepost.analysis.deltalog`.
+"""Evaluations as the turns of a delta log; its text: `milepost.analysis.deltalog`.
 
 A turn of a delta log holds the worth of the best move and how much less the others are worth. Each
 move has one value, that of its greatest depth, lowered as in the spreads where a shallower one
@@ -7,8 +7,7 @@ would stand above a deeper one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
@@ -50,6 +49,8 @@ class DeltaTurn:
     """The greatest depth; `None` = not given."""
     line: int | None = None
     """The line of the file on which the turn ends."""
+    number: int | None = field(default=None, compare=False)
+    """Its place among the turns of the file, from 0, those that were refused counted."""
 
 
 def delta_turns(
@@ -122,50 +123,6 @@ def _entry(
         position=fen,
         depth=depth,
     )
-
-
-def delta_evaluations(entries: Iterable[DeltaTurn], setup: str) -> pl.DataFrame:
-    """Return the turns of a delta log as evaluations.
-
-    Moves without a name cannot be stored: of a turn without a ``Moves`` line only the engine's and
-    the played one are. Values stand at the turn's depth, or at depth 1 if it is not given; at other
-    depths there are none.
-
-    Raises
-    ------
-    InputError
-        If a turn has no position.
-    """
-    rows = []
-    for entry in entries:
-        where = "" if entry.line is None else f"line {entry.line}: "
-        if entry.position is None:
-            raise InputError(f"{where}the turn has no position, so it cannot be stored")
-        names = dict(enumerate(entry.moves)) or {0: entry.engine_move}
-        if entry.played is not None and entry.chosen is not None:
-            names[entry.chosen] = entry.played
-        listed = [(name, entry.deltas_cp[place]) for place, name in sorted(names.items())]
-        if entry.played is not None and entry.outside_cp is not None:
-            listed.append((entry.played, entry.outside_cp))
-        top = value_cents(entry.value)
-        values = [cents_value(top - delta) for _, delta in listed]
-        empty: list[list[int | None]] = [[None] * len(listed)] * ((entry.depth or 1) - 1)
-        try:
-            position = stored_position(entry.position)
-        except InputError as error:
-            raise InputError(f"{where}{error}") from error
-        rows.append(
-            {
-                "position": position,
-                "played": entry.played,
-                "setup": setup,
-                "moves": [name for name, _ in listed],
-                "cp": [*empty, [value.cp for value in values]],
-                "mate": [*empty, [value.mate for value in values]],
-                "nodes": None,
-            }
-        )
-    return pl.DataFrame(rows, schema=EVALUATIONS.dtypes)
 
 
 def value_cents(value: Value) -> int:

@@ -59,10 +59,13 @@ def load_turns(
     return pl.concat([frame.select(TURNS.names) for frame in frames]), ERRORS.empty()
 
 
-def load_games_of(inputs: Iterable[str | Path], *, workers: int = 1) -> pl.DataFrame:
-    """Return the games of PGN files or games tables."""
+def load_games_of(
+    inputs: Iterable[str | Path], *, workers: int = 1
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the games of PGN files or games tables, and what was wrong with them."""
     names = [str(each) for each in inputs]
     sources = find_sources(names)
     if not are_tables(sources):
-        return read_games(names, workers=workers)[0]
-    return pl.concat([read_table(s.name, GAMES) for s in sources], how="diagonal_relaxed")
+        return read_games(names, workers=workers)
+    frames = [read_table(source.name, GAMES) for source in sources]
+    return pl.concat(frames, how="diagonal_relaxed"), ERRORS.empty()

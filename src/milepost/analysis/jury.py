@@ -36,17 +36,20 @@ def add_jury(store: EvaluationStore, members: Sequence[EngineSetup]) -> tuple[En
     """
     setup = jury_setup(members)
     store.add_setup(setup)
-    frames = [store.read(member.digest) for member in members]
-    rows: dict[tuple[str, str | None], list[dict[str, Any]]] = {}
-    for frame in frames:
-        for row in frame.iter_rows(named=True):
-            rows.setdefault((row["position"], row["played"]), []).append(row)
-    known = store.keys(setup.digest)
-    averaged = [
-        average(each, setup.digest)
-        for key, each in rows.items()
-        if len(each) == len(members) and key not in known
+    tables = [
+        {(row["position"], row["played"]): row for row in store.read(member.digest).to_dicts()}
+        for member in members
     ]
+    known = store.keys(setup.digest)
+    averaged = []
+    for position, played in dict.fromkeys(key for table in tables for key in table):
+        # A plan that does not look at the played move has one evaluation for whichever it is.
+        each = [table.get((position, played)) or table.get((position, None)) for table in tables]
+        rows = [row for row in each if row is not None]
+        if len(rows) == len(members) and (position, played) not in known:
+            found = average(rows, setup.digest)
+            if found["moves"] or not any(row["moves"] for row in rows):
+                averaged.append(found)
     store.append(averaged)
     return setup, len(averaged)
 
@@ -54,36 +57,48 @@ def add_jury(store: EvaluationStore, members: Sequence[EngineSetup]) -> tuple[En
 def average(rows: Sequence[dict[str, Any]], setup: str) -> dict[str, Any]:
     """Return the average of several evaluations of one position.
 
-    Moves that a member did not evaluate are left out. Depths are averaged one by one as far as all
-    members went; if they went to different depths, the average of their final values comes last.
-    Moves of equal worth stand in the first member's order.
+    Depths are averaged one by one as far as all members went. If they went to different depths,
+    the jury's verdict, the average of what each member says at its own full depth, stands at the
+    greatest depth of all, and there is nothing at the depths between. A move has a value only where
+    every member has one; a shallower value of a move never takes the place of one that is missing.
+    Moves with a verdict come first, by its value; others behind, the deeper ones first; equal ones
+    in the first member's order. Moves that have no value anywhere are left out. The nodes are not
+    known if a member's are not.
     """
     shared = [move for move in rows[0]["moves"] if all(move in row["moves"] for row in rows[1:])]
     tables = [_values(row) for row in rows]
-    common = min(len(row["cp"]) for row in rows)
-    by_depth = [
-        [_mean([table.get((depth, move)) for table in tables]) for move in shared]
-        for depth in range(1, common + 1)
+    depths = [len(row["cp"]) for row in rows]
+    common, last = min(depths), max(depths)
+    means: dict[tuple[int, str], int] = {}
+    for move in shared:
+        for depth in range(1, last + 1):
+            places = [depth] * len(rows)
+            if depth > common:
+                if depth < last:
+                    continue
+                places = depths
+            found = [table.get((at, move)) for table, at in zip(tables, places, strict=True)]
+            mean = _mean(found)
+            if mean is not None:
+                means[depth, move] = mean
+    deepest = {move: depth for depth, move in sorted(means)}
+    moves = sorted(
+        (move for move in shared if move in deepest),
+        key=lambda move: (-deepest[move], -means[deepest[move], move]),
+    )
+    cp = [
+        [means.get((depth, move)) for move in moves]
+        for depth in range(1, max(deepest.values(), default=0) + 1)
     ]
-    final = [
-        _mean([_final(row, table, move) for row, table in zip(rows, tables, strict=True)])
-        for move in shared
-    ]
-    if any(len(row["cp"]) != common for row in rows):
-        by_depth.append(final)
-    elif by_depth:
-        by_depth[-1] = final
-    worth = [-MATE_CP if value is None else value for value in final]
-    order = sorted(range(len(shared)), key=lambda place: (-worth[place], place))
-    cp = [[level[place] for place in order] for level in by_depth]
+    nodes = [row["nodes"] for row in rows]
     return {
         "position": rows[0]["position"],
-        "played": rows[0]["played"],
+        "played": next((row["played"] for row in rows if row["played"] is not None), None),
         "setup": setup,
-        "moves": [shared[place] for place in order],
+        "moves": moves,
         "cp": cp,
         "mate": [[None] * len(level) for level in cp],
-        "nodes": sum(row["nodes"] for row in rows),
+        "nodes": None if None in nodes else sum(nodes),
     }
 
 
@@ -96,12 +111,6 @@ def _values(row: dict[str, Any]) -> dict[tuple[int, str], int]:
             elif cp is not None:
                 values[depth, move] = cp
     return values
-
-
-def _final(row: dict[str, Any], table: dict[tuple[int, str], int], move: str) -> int | None:
-    """The deepest value of a move."""
-    depths = range(len(row["cp"]), 0, -1)
-    return next((table[depth, move] for depth in depths if (depth, move) in table), None)
 
 
 def _mean(values: Sequence[int | None]) -> int | None:

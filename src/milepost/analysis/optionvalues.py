@@ -20,6 +20,8 @@ MATE_PAWNS = 300.0
 """What a mate is worth, less 0.01 a move: a mate in 3 is 299.97, as ``30000 - n`` centipawns."""
 ROOM_FOR_MATES = 10.0
 """Mates lie within so many pawns of the value of a mate; all other values are clipped below."""
+MOST_MATE_PAWNS = 1e9
+"""More than anybody needs; with much more a hundredth of a pawn would be lost in rounding."""
 LONGEST_MATE = 999
 """Longer mates count as this long, so that every mate stands above every other value."""
 _CHUNK = 5_000
@@ -48,10 +50,13 @@ def pawns(cp: pl.Series, mate: pl.Series, mate_pawns: float = MATE_PAWNS) -> _Fl
     Raises
     ------
     InputError
-        If `mate_pawns` leaves no room for other values.
+        If `mate_pawns` leaves no room for other values, or hundredths would be lost beside it.
     """
-    if not mate_pawns >= 2 * ROOM_FOR_MATES:
-        raise InputError(f"a mate must be worth at least {2 * ROOM_FOR_MATES:g} pawns")
+    if not 2 * ROOM_FOR_MATES <= mate_pawns <= MOST_MATE_PAWNS:
+        raise InputError(
+            f"a mate must be worth at least {2 * ROOM_FOR_MATES:g} and at most "
+            f"{MOST_MATE_PAWNS:,.0f} pawns, got {mate_pawns:g}"
+        )
     # In whole centipawns, so that equal values stay equal.
     top = round(mate_pawns * 100)
     room = round(ROOM_FOR_MATES * 100)

@@ -16,7 +16,7 @@ depends on the position and the set-up only.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import chess
 
@@ -28,6 +28,9 @@ ALL_MOVES = 256
 """More than any position has; the engine searches as many as there are."""
 PLANS = ("quick", "standard", "reference", "single", "multipv")
 DEFAULT_DEPTHS = {"quick": 10, "standard": 13, "reference": 13, "single": 13, "multipv": 10}
+
+DEFAULT_TIMEOUT = 600.0
+"""Seconds; a hundred times what a search of the deepest plan takes."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ class Plan:
     """standard: so many of the best moves are searched further, however far behind they are.
 
     With the margin alone the top five values changed more than another hash size changes them."""
-    timeout: float = 600.0
+    timeout: float = DEFAULT_TIMEOUT
     """Seconds after which a search counts as hanging; no part of the set-up."""
 
     def __post_init__(self) -> None:
@@ -80,8 +83,23 @@ class Plan:
         return self.name in ("standard", "single")
 
 
-def make_plan(name: str, *, depth: int | None = None, width: int | None = None) -> Plan:
+def make_plan(
+    name: str,
+    *,
+    depth: int | None = None,
+    width: int | None = None,
+    timeout: float = DEFAULT_TIMEOUT,
+) -> Plan:
     """Return a plan by its name, with another depth or width if given.
+
+    Parameters
+    ----------
+    name
+        One of `PLANS`.
+    depth, width
+        Others than the plan's own; only `multipv` takes a width.
+    timeout
+        Seconds after which a search counts as hanging.
 
     Raises
     ------
@@ -92,8 +110,9 @@ def make_plan(name: str, *, depth: int | None = None, width: int | None = None) 
         raise InputError(f"unknown plan {name!r}; known are {', '.join(PLANS)}")
     if width is not None and name != "multipv":
         raise InputError(f"--width is for the plan multipv; {name} has its own")
-    widths = {"multipv": width or 10, "single": 1}
-    return Plan(name, depth or DEFAULT_DEPTHS[name], widths.get(name, ALL_MOVES))
+    widths = {"multipv": 10 if width is None else width, "single": 1}
+    chosen = DEFAULT_DEPTHS[name] if depth is None else depth
+    return Plan(name, chosen, widths.get(name, ALL_MOVES), timeout=timeout)
 
 
 @dataclass(frozen=True)
@@ -136,12 +155,17 @@ def evaluate(engine: UciEngine, plan: Plan, fen: str, played: str | None = None)
 
     def search(limit_depth: int, width: int, only: tuple[str, ...] = ()) -> SearchLog:
         if width != plan.width or plan.name == "standard":
-            engine.configure({"MultiPV": str(width)})
+            engine.configure({"MultiPV": str(min(width, engine.most_lines))})
         output = engine.search(fen, f"depth {limit_depth}", moves=only, timeout=plan.timeout)
         log = parse_search(output)
+        if log.depth > limit_depth:  # an engine that prints more than it was asked for
+            kept = {key: value for key, value in log.values.items() if key[0] <= limit_depth}
+            log = replace(log, values=kept)
         asked = set(only) or legal
         seen = {move for _, move in log.values}
         missing = min(width, len(asked)) - len(log.moves_at(limit_depth))
+        if only and seen - asked:
+            raise EngineAnswerError(f"{engine.name} does not keep to searchmoves, in {fen}")
         if seen - legal or missing > 0:
             raise EngineAnswerError(
                 f"{engine.name} gave {len(log.moves_at(limit_depth))} moves at depth "
@@ -152,8 +176,11 @@ def evaluate(engine: UciEngine, plan: Plan, fen: str, played: str | None = None)
     if plan.name == "standard":
         return _evaluate_standard(search, plan, played if played in legal else None)
     log = search(plan.depth, plan.width)
-    evaluation = _whole(log)
-    if plan.name == "single" and played in legal and played != evaluation.moves[0]:
+    if plan.name != "single":
+        return _whole(log)
+    best = log.moves_at(plan.depth)[0]
+    evaluation = _only(log, {best, played} if played in legal else {best})
+    if played in legal and played != best:
         assert played is not None
         return _with_played(engine, plan, board, played, evaluation)
     return evaluation
@@ -170,6 +197,11 @@ def _whole(log: SearchLog) -> Evaluation:
         key=lambda move: (-deepest[move], log.ranks[deepest[move], move]),
     )
     return Evaluation((*final, *dropped), log.values, deepest, log.nodes)
+
+
+def _only(log: SearchLog, moves: set[str | None]) -> Evaluation:
+    """What a search says of some moves: others that were best at a lower depth are no options."""
+    return _whole(replace(log, values={k: v for k, v in log.values.items() if k[1] in moves}))
 
 
 def _evaluate_standard(
@@ -211,7 +243,10 @@ def _evaluate_standard(
 def _with_played(
     engine: UciEngine, plan: Plan, board: chess.Board, played: str, evaluation: Evaluation
 ) -> Evaluation:
-    """Add the played move, worth what the position behind it is worth to the opponent, negated."""
+    """Add the played move, worth what the position behind it is worth to the opponent, negated.
+
+    At depths where the search of the position itself has valued it, that value stays.
+    """
     board.push_uci(played)
     values = dict(evaluation.values)
     nodes = evaluation.nodes
@@ -225,7 +260,7 @@ def _with_played(
         nodes += log.nodes
         for depth in range(1, plan.depth + 1):
             for reply in log.moves_at(depth)[:1]:
-                values[depth, played] = _for_the_other_side(log.values[depth, reply])
+                values.setdefault((depth, played), _for_the_other_side(log.values[depth, reply]))
         if (plan.depth, played) not in values:
             raise EngineAnswerError(f"{engine.name} gave no value behind {played}")
     deepest = {**evaluation.deepest, played: plan.depth}

@@ -96,4 +96,7 @@ def _placement(fen: str) -> str:
     placement = fen.rsplit(" ", 2)[0]
     if placement.endswith(" -"):
         return placement
-    return chess.Board(fen).epd()  # other programs name the square though nobody can capture there
+    try:
+        return chess.Board(fen).epd()  # others name the square though nobody can capture there
+    except (ValueError, IndexError):
+        return placement  # no position: nothing leads back to it

@@ -9,10 +9,8 @@ and the rest goes on. Finished positions are written every few seconds.
 from __future__ import annotations
 
 import contextlib
-import queue
-import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,31 +19,28 @@ import chess
 import polars as pl
 
 from milepost.analysis.engines import EngineSetup, make_setup
-from milepost.analysis.plans import Evaluation, Plan, evaluate
-from milepost.analysis.store import EvaluationStore, evaluation_row, stored_position
+from milepost.analysis.plans import ALL_MOVES, Evaluation, Plan
+from milepost.analysis.positions import stored_position, variant_exclusions
+from milepost.analysis.store import EvaluationStore
 from milepost.analysis.uci import UciEngine
-from milepost.errors import EngineError, InputError
+from milepost.analysis.workers import Job, Outcome, run_threads
+from milepost.errors import EngineError, InputError, OutputError
 from milepost.tables import TURNS
 
-TRIES = 3
+__all__ = [
+    "Job",
+    "RunState",
+    "analyse",
+    "engine_setup",
+    "evaluation_row",
+    "save_outcomes",
+    "wanted_jobs",
+]
+
 SAVE_SECONDS = 5.0
 """Finished positions wait at most so long before they are on disk."""
-
-Job = tuple[str, str | None]
-"""A position as the store keeps it, and the played move if the plan looks at it."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What became of a job."""
-
-    job: Job
-    evaluation: Evaluation | None
-    """`None` if it failed."""
-    reason: str | None
-    """Why it failed."""
-    seconds: float
-    """How long the engine was busy with it."""
+_NEEDLESS = ("Threads", "Hash", "MultiPV")
+"""Options of a plan that an engine may lack."""
 
 
 @dataclass
@@ -80,39 +75,49 @@ def wanted_jobs(
 ) -> tuple[list[Job], dict[str, int]]:
     """Return the different jobs that a turns table asks for, and the turns left out by reason.
 
-    Book, repetition and only-move turns never become spreads, so they are not analysed unless
-    `every_turn` says so. Chess960 turns are left out: their castling needs another set-up.
+    Book, repetition and only-move turns and those without a played move never become spreads, so
+    they are not analysed unless `every_turn` says so. Turns without a position, of Chess960 and of
+    other variants are always left out: castling in Chess960 needs another set-up. What is no
+    position stays: it will be among the failed ones.
     """
-    frame = TURNS.conform(turns)
+    frame = TURNS.conform(turns).with_columns(
+        pl.when(pl.col("played") != "").then("played").alias("played")
+    )
     left_out: dict[str, int] = {}
-    tests = [("Chess960", pl.col("variant").fill_null("standard") == "standard")]
+    tests = [*variant_exclusions(), ("without a position", pl.col("position").is_null())]
     if not every_turn:
         tests += [
-            (name, ~pl.col(column).fill_null(False))
-            for name, column in (
-                ("book", "book"),
-                ("repetition", "repetition"),
-                ("only move", "only_move"),
-            )
+            ("book", pl.col("book").fill_null(False)),
+            ("repetition", pl.col("repetition").fill_null(False)),
+            ("only move", pl.col("only_move").fill_null(False)),
+            ("without a played move", pl.col("played").is_null()),
         ]
     for name, test in tests:
         before = len(frame)
-        frame = frame.filter(test)
+        frame = frame.filter(~test)
         if before > len(frame):
             left_out[name] = before - len(frame)
     jobs: dict[Job, None] = {}
     for fen, played in frame.select("position", "played").iter_rows():
-        jobs[stored_position(fen), played if plan.needs_played else None] = None
+        try:
+            position = stored_position(fen)
+        except InputError:
+            position = fen
+        jobs[position, played if plan.needs_played else None] = None
     return list(jobs), left_out
 
 
 def engine_setup(program: str | Path, plan: Plan, options: dict[str, str]) -> EngineSetup:
     """Start an engine, ask who it is, and return its set-up for a plan.
 
+    An engine without the options Threads or Hash, or MultiPV where one line is enough, is taken as
+    it is; its set-up then lacks them. Options of the user are tried out by a search: a value that
+    an engine seems to take may still end it, such as the name of a net that is not there.
+
     Raises
     ------
     EngineError
-        If it does not start, or lacks an option.
+        If it does not start, lacks an option, or does not take its value.
     InputError
         If an option is one that the plan sets itself.
     """
@@ -121,9 +126,27 @@ def engine_setup(program: str | Path, plan: Plan, options: dict[str, str]) -> En
         raise InputError(f"--engine-option: {', '.join(clash)} is set by the plan")
     merged = {**plan.options, **options}
     with UciEngine(program) as engine:
+        for name in _NEEDLESS:
+            # Without the option it has one thread, one line, or a table that nobody can size.
+            needed = name in options or (name == "MultiPV" and plan.width > 1)
+            if name not in engine.declared and not needed:
+                del merged[name]
+        if "MultiPV" in merged and plan.width == ALL_MOVES:
+            merged["MultiPV"] = str(min(plan.width, engine.most_lines))
         # Told from what it declares: to load its net just for this would take most of a second run.
-        engine.check_options(merged)
+        merged = engine.check_options(merged)
+        if options:
+            _try_out(engine, merged, plan)
         return make_setup(engine.name, engine.declared, merged, plan.text)
+
+
+def _try_out(engine: UciEngine, options: dict[str, str], plan: Plan) -> None:
+    try:
+        engine.configure(options)
+        engine.search(chess.STARTING_FEN, "depth 1", timeout=plan.timeout)
+    except EngineError as error:
+        given = ", ".join(f"{name}={value}" for name, value in options.items())
+        raise type(error)(f"{error} (tried out with {given})") from error
 
 
 def analyse(
@@ -169,18 +192,30 @@ def analyse(
     RunState
         An interrupt (Ctrl-C) ends the run within a second with all finished positions stored, and
         is noted there.
+
+    Raises
+    ------
+    OutputError
+        If the store cannot be written; what was stored before stays, and the same call goes on
+        from there.
     """
     state = state or RunState()
     setup = engine_setup(program, plan, options or {})
     state.setup = setup
     store.add_setup(setup)
     known = store.keys(setup.digest)
-    wanted = list(jobs)
+    wanted = list(dict.fromkeys(jobs))
     missing = [job for job in wanted if job not in known]
     state.total = len(wanted)
     state.hits = len(wanted) - len(missing)
+    if missing:
+        store.check_writable()
     if cluster is None:
-        outcomes = _run_threads(missing, program, plan, dict(setup.options), workers, state)
+
+        def restarted(count: int) -> None:
+            state.restarts = count
+
+        outcomes = run_threads(missing, program, plan, dict(setup.options), workers, restarted)
     else:
         from milepost.analysis.cluster import run_cluster
 
@@ -201,6 +236,20 @@ def save_outcomes(
     """Store what comes in, every few seconds and at the end, whatever the end is."""
     rows: list[dict[str, Any]] = []
     saved = time.monotonic()
+
+    def save() -> None:
+        nonlocal rows, saved
+        try:
+            store.append(rows)
+        except OutputError as error:
+            lost, rows = len(rows), []  # tried once: the end of the run shall not try them again
+            state.done -= lost
+            raise OutputError(
+                f"{error}; {lost:,} finished positions are not stored, the same command does them "
+                "again"
+            ) from error
+        rows, saved = [], time.monotonic()
+
     try:
         for outcome in outcomes:
             position, played = outcome.job
@@ -213,134 +262,28 @@ def save_outcomes(
             if report:
                 report(state)
             if time.monotonic() - saved > SAVE_SECONDS:
-                store.append(rows)
-                rows, saved = [], time.monotonic()
+                save()
     except KeyboardInterrupt:
         state.interrupted = True
     finally:
-        store.append(rows)
+        save()
 
 
-def _run_threads(
-    jobs: list[Job],
-    program: str | Path,
-    plan: Plan,
-    options: dict[str, str],
-    workers: int,
-    state: RunState,
-) -> Generator[Outcome]:
-    waiting: queue.SimpleQueue[Job] = queue.SimpleQueue()
-    for job in jobs:
-        waiting.put(job)
-    finished: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
-    pool = [
-        EngineWorker(program, plan, options, waiting, finished)
-        for _ in range(min(workers, len(jobs)))
+def evaluation_row(
+    position: str, played: str | None, setup: str, evaluation: Evaluation
+) -> dict[str, Any]:
+    """Return an evaluation as a row of the evaluations table."""
+    depth = max((at for at, _ in evaluation.values), default=0)
+    rows = [
+        [evaluation.values.get((at, move)) for move in evaluation.moves]
+        for at in range(1, depth + 1)
     ]
-    try:
-        for worker in pool:
-            worker.start()
-        for _ in jobs:
-            yield _next_outcome(finished)
-            state.restarts = sum(worker.restarts for worker in pool)
-    finally:
-        for worker in pool:
-            worker.stop()
-        for worker in pool:
-            worker.join()
-
-
-def _next_outcome(finished: queue.SimpleQueue[Outcome]) -> Outcome:
-    while True:
-        try:
-            # A timeout, so that an interrupt is noticed between two outcomes.
-            return finished.get(timeout=0.2)
-        except queue.Empty:
-            continue
-
-
-class EngineWorker(threading.Thread):
-    """A thread with an engine of its own, which it restarts when need be."""
-
-    def __init__(
-        self,
-        program: str | Path,
-        plan: Plan,
-        options: dict[str, str],
-        waiting: queue.SimpleQueue[Job],
-        finished: queue.SimpleQueue[Outcome],
-    ):
-        super().__init__(daemon=True)
-        self.restarts = 0
-        self._runner = JobRunner(program, plan, options)
-        self._waiting = waiting
-        self._finished = finished
-        self._stopping = False
-
-    def run(self) -> None:
-        """Do jobs until there are no more."""
-        while not self._stopping:
-            try:
-                job = self._waiting.get_nowait()
-            except queue.Empty:
-                break
-            outcome = self._runner.run(job)
-            self.restarts = self._runner.restarts
-            if not self._stopping:
-                self._finished.put(outcome)
-        self._runner.close()
-
-    def stop(self) -> None:
-        """End the engine at once; its search fails and the thread leaves."""
-        self._stopping = True
-        self._runner.abort()
-
-
-class JobRunner:
-    """One engine, kept alive from job to job, with as many tries as a job may have."""
-
-    def __init__(self, program: str | Path, plan: Plan, options: dict[str, str]):
-        self.restarts = 0
-        self._program = program
-        self._plan = plan
-        self._options = options
-        self._engine: UciEngine | None = None
-        self._aborted = False
-
-    def run(self, job: Job) -> Outcome:
-        """Do a job; failures become outcomes, never exceptions."""
-        position, played = job
-        begun = time.monotonic()
-        reason = "stopped"
-        if not chess.Board(position).is_valid():
-            return Outcome(job, None, "not a legal position", 0.0)
-        for _ in range(TRIES):
-            if self._aborted:
-                break
-            try:
-                found = evaluate(self._started(), self._plan, position, played)
-                return Outcome(job, found, None, time.monotonic() - begun)
-            except EngineError as error:
-                reason = str(error)
-                self.close()
-                self.restarts += 1
-        return Outcome(job, None, reason, time.monotonic() - begun)
-
-    def _started(self) -> UciEngine:
-        if self._engine is None:
-            self._engine = UciEngine(self._program)
-            self._engine.configure(self._options)
-        return self._engine
-
-    def close(self) -> None:
-        """End the engine."""
-        engine, self._engine = self._engine, None
-        if engine is not None:
-            engine.kill()
-
-    def abort(self) -> None:
-        """End the engine from another thread, in the middle of a search."""
-        self._aborted = True
-        engine = self._engine
-        if engine is not None:
-            engine.terminate()
+    return {
+        "position": position,
+        "played": played,
+        "setup": setup,
+        "moves": list(evaluation.moves),
+        "cp": [[None if value is None else value.cp for value in row] for row in rows],
+        "mate": [[None if value is None else value.mate for value in row] for row in rows],
+        "nodes": evaluation.nodes,
+    }

@@ -15,9 +15,11 @@ from milepost.errors import EngineAnswerError
 
 # Stockfish's order of words; a line in any other order is taken apart word by word.
 _USUAL = re.compile(
-    rb"^info depth (\d+) seldepth \d+ multipv (\d+) score (cp|mate) (-?\d+)"
-    rb"( lowerbound| upperbound)? nodes (\d+) [^\n]*? pv (\S+)"
+    rb"^info depth (\d{1,3}) seldepth \d+ multipv (\d{1,3}) score (cp|mate) (-?\d{1,4})"
+    rb"( lowerbound| upperbound)? nodes (\d{1,18}) [^\n]*? pv ([a-h][1-8][a-h][1-8][qrbn]?)(?!\S)"
 )
+# What the store's columns hold; no engine means more.
+_MOST = {b"cp": 2**31 - 1, b"mate": 2**15 - 1, b"depth": 999, b"nodes": 2**63 - 1}
 _MOVE = re.compile(rb"^(?:[a-h][1-8][a-h][1-8][qrbnk]?|0000|\(none\)|NULL)$")
 
 
@@ -80,7 +82,7 @@ def parse_search(output: bytes) -> SearchLog:
     best: str | None = None
     ended = False
     for line in output.split(b"\n"):
-        if line.startswith(b"info depth"):
+        if line.startswith(b"info "):
             found = _read_info(line)
             if found is None:
                 continue
@@ -113,9 +115,11 @@ def _read_info(line: bytes) -> tuple[int, int, Value, int, str] | None:
 
 def _read_info_by_words(line: bytes) -> tuple[int, int, Value, int, str] | None:
     words = line.split()
+    if b"string" in words:  # what follows is for people
+        words = words[: words.index(b"string")]
     if b"lowerbound" in words or b"upperbound" in words:
         return None
-    if b"score" not in words or b"pv" not in words:
+    if any(word not in words for word in (b"depth", b"score", b"pv")):
         return None
     try:
         depth = int(words[words.index(b"depth") + 1])
@@ -126,7 +130,10 @@ def _read_info_by_words(line: bytes) -> tuple[int, int, Value, int, str] | None:
         move = words[words.index(b"pv") + 1]
     except (ValueError, IndexError) as error:
         raise EngineAnswerError(f"a line that makes no sense: {line[:80]!r}") from error
-    if words[at + 1] not in (b"cp", b"mate") or not _MOVE.match(move):
+    kind = words[at + 1]
+    sensible = kind in (b"cp", b"mate") and abs(number) <= _MOST[kind]
+    sensible = sensible and 0 <= depth <= _MOST[b"depth"] and 0 <= nodes <= _MOST[b"nodes"]
+    if not sensible or not _MOVE.match(move):
         raise EngineAnswerError(f"a line that makes no sense: {line[:80]!r}")
-    value = Value(number, None) if words[at + 1] == b"cp" else Value(None, number)
+    value = Value(number, None) if kind == b"cp" else Value(None, number)
     return depth, rank, value, nodes, move.decode()

@@ -14,16 +14,26 @@ from typing import Any
 import polars as pl
 
 from milepost.analysis.optionvalues import MATE_PAWNS, option_values
+from milepost.analysis.positions import (
+    count_legal,
+    is_legal,
+    stored_positions,
+    variant_exclusions,
+)
 from milepost.analysis.premature import premature_draws
-from milepost.analysis.store import KEY, EvaluationStore, choose_setup
+from milepost.analysis.setups import choose_setup
+from milepost.analysis.store import KEY, EvaluationStore
 from milepost.errors import InputError
 from milepost.tables import EVALUATIONS, SPREADS, TURNS, as_frame
 
 LIMIT_PAWNS = 3.0
 """Turns whose best move is worth more, for either side, are left out."""
+_ILLEGAL = "with an illegal played move"
 FALL_PAWNS = 1.0
 """Down-weighting: so far beyond the limit a turn counts half."""
-_WHOLE_FEN = r"^(\S+ \S+ \S+ \S+ \S+) \S+$"
+_PLANS_OF_ALL_MOVES = ("quick ", "reference ", "standard ")
+"""How the texts of plans begin that list every legal move; an evaluation that does not is an error
+there."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +62,13 @@ def make_spreads(
 ) -> Spreads:
     """Return the spreads of a turns table.
 
-    Left out, in this order: book turns, repetitions, turns with one legal move, turns that were not
-    analysed, and turns whose best move is worth more than the limit for either side. A flag that
-    the table does not give counts as no. A played move outside the evaluated ones stays, with
-    `chosen` null. Options and their order: see `milepost.analysis.optionvalues`; premature draws:
-    see `milepost.analysis.premature`, which needs all turns of the games, book too, to see earlier
-    positions.
+    Left out, in this order: turns of Chess960 and of other variants, turns without a position, book
+    turns, repetitions, turns with one legal move, turns without a played move, turns that were not
+    analysed, turns whose played move is not legal, and turns whose best move is worth more than the
+    limit for either side. A flag that the table does not give counts as no. A legal played move
+    outside the evaluated ones stays, with `chosen` null. Options and their order: see
+    `milepost.analysis.optionvalues`; premature draws: see `milepost.analysis.premature`, which
+    needs all turns of the games, book too, to see earlier positions.
 
     Parameters
     ----------
@@ -86,7 +97,7 @@ def make_spreads(
     ------
     InputError
         If there are several set-ups and none is named, or the named one is not there; if the limit
-        is negative; if a turn's position is not a whole FEN.
+        is negative.
     TableError
         If a table is not what it should be.
     """
@@ -94,37 +105,38 @@ def make_spreads(
         raise InputError(f"the limit must be a number of pawns from 0, got {limit_pawns!r}")
     everything = TURNS.conform(turns).select(TURNS.names)
     counts = {"turns in": len(everything)}
-    flags = {
-        "book": None if keep_book else "book",
-        "repetition": None if keep_repetitions else "repetition",
-        "only move": "only_move",
-    }
-    frame = everything
-    for name, column in flags.items():
-        before = len(frame)
-        if column is not None:
-            frame = frame.filter(~pl.col(column).fill_null(False))
-        counts[name] = before - len(frame)
-
-    frame = frame.with_columns(_stored_positions(frame))
-    chosen_setup, found = _read_evaluations(evaluations, setup, frame)
+    everything = everything.with_columns(stored_positions(everything["position"]))
+    everything = _leave_out(
+        everything,
+        [*variant_exclusions(), ("without a position", pl.col("key").is_null())],
+        counts,
+    )
+    never = pl.lit(False)
+    frame = _leave_out(
+        everything,
+        [
+            ("book", never if keep_book else pl.col("book").fill_null(False)),
+            ("repetition", never if keep_repetitions else pl.col("repetition").fill_null(False)),
+            ("only move", pl.col("only_move").fill_null(False)),
+            ("without a played move", pl.col("played").fill_null("").str.len_bytes() == 0),
+        ],
+        counts,
+    )
+    chosen_setup, plan, found = _read_evaluations(evaluations, setup, frame)
     frame = frame.hstack([_match(frame, found)])
-    counts["not analysed"] = frame["evaluation"].null_count()
-    frame = frame.filter(pl.col("evaluation").is_not_null())
+    frame = _leave_out(frame, [("not analysed", pl.col("evaluation").is_null())], counts)
 
     worth = option_values(found[frame["evaluation"]], mate_pawns=mate_pawns)
     frame = frame.hstack(worth).with_columns(_weight(limit_pawns).alias("weight"))
-    beyond = pl.col("values").list.first().abs() > limit_pawns
-    if downweight:
-        counts["over the limit"] = 0
-    else:
-        before = len(frame)
-        frame = frame.filter(~beyond)
-        counts["over the limit"] = before - len(frame)
     frame = frame.with_columns(_place_of_played(frame))
+    frame = _leave_out(frame.with_columns(_illegal(frame)), [(_ILLEGAL, pl.col(_ILLEGAL))], counts)
+    beyond = pl.col("values").list.first().abs() > limit_pawns
+    frame = _leave_out(frame, [("over the limit", never if downweight else beyond)], counts)
     frame = frame.with_columns(premature_draws(everything, frame))
+    frame = frame.with_columns(_unlisted(frame, plan))
     counts["kept"] = len(frame)
     counts["outside the evaluated moves"] = frame["chosen"].null_count()
+    counts["with unlisted options"] = len(frame.filter(pl.col("unlisted") > 0))
     counts["premature draws"] = int(frame["premature_draw"].sum())
     counts["shallower values lowered"] = int(frame["lowered"].sum())
     counts["down-weighted"] = len(frame.filter(beyond))
@@ -139,13 +151,30 @@ def _weight(limit_pawns: float) -> pl.Expr:
     return 1.0 / (1.0 + beyond**2)
 
 
-def _stored_positions(turns: pl.DataFrame) -> pl.Series:
-    """As `milepost.analysis.store.stored_position`, for a whole column."""
-    positions = turns["position"]
-    wrong = positions.filter(~positions.str.contains(_WHOLE_FEN).fill_null(False))
-    if len(wrong):
-        raise InputError(f"not a whole FEN: {wrong[0]!r}")
-    return positions.str.replace(_WHOLE_FEN, "${1} 1").alias("key")
+def _leave_out(
+    frame: pl.DataFrame, tests: list[tuple[str, pl.Expr]], counts: dict[str, int]
+) -> pl.DataFrame:
+    """Return the frame without the turns that a test takes in; count them under its name."""
+    for name, test in tests:
+        before = len(frame)
+        frame = frame.filter(~test)
+        counts[name] = before - len(frame)
+    return frame
+
+
+def _illegal(frame: pl.DataFrame) -> pl.Series:
+    """Whether the played move cannot be played; those among the options need no second look."""
+    rows = frame.select("key", "played", "chosen").iter_rows()
+    found = [chosen is None and not is_legal(fen, played) for fen, played, chosen in rows]
+    return pl.Series(_ILLEGAL, found, dtype=pl.Boolean)
+
+
+def _unlisted(frame: pl.DataFrame, plan: str) -> pl.Series:
+    """How many legal moves are not among the options."""
+    if plan.startswith(_PLANS_OF_ALL_MOVES):
+        return pl.Series("unlisted", [0], dtype=pl.Int32).new_from_index(0, len(frame))
+    listed = frame["moves"].list.len().cast(pl.Int32)
+    return (count_legal(frame["key"]) - listed).clip(lower_bound=0).fill_null(0).alias("unlisted")
 
 
 def _place_of_played(frame: pl.DataFrame) -> pl.Series:
@@ -180,26 +209,18 @@ def _match(turns: pl.DataFrame, found: pl.DataFrame) -> pl.Series:
 
 def _read_evaluations(
     evaluations: EvaluationStore | Any, setup: str | None, turns: pl.DataFrame
-) -> tuple[str, pl.DataFrame]:
-    """Return the set-up's digest and the evaluations of these turns' positions, each once."""
+) -> tuple[str, str, pl.DataFrame]:
+    """Return the set-up's digest, its plan, and the evaluations of these turns, each once."""
     if isinstance(evaluations, EvaluationStore):
-        stored = evaluations.query("SELECT DISTINCT setup FROM evaluations")["setup"].to_list()
-        about = evaluations.known_setups()
-        files = evaluations.files()
-        rows = pl.scan_parquet(files) if files else EVALUATIONS.empty().lazy()
+        digest = evaluations.pick_setup(setup)
+        plan = str(evaluations.known_setups().get(digest, {}).get("plan", ""))
+        found = evaluations.read(digest, positions=turns["key"])
     else:
-        table = EVALUATIONS.conform(as_frame(evaluations))
-        stored = table["setup"].unique().to_list()
-        about = {}
-        rows = table.lazy()
-    digest = choose_setup(stored, about, setup)
-    wanted = turns.lazy().select(pl.col("key").alias("position")).unique()
-    found = (
-        rows.filter(pl.col("setup") == digest)
-        .select(EVALUATIONS.names)
-        .join(wanted, on="position", how="semi")
-        .filter(pl.col("moves").list.len() > 0, pl.col("cp").list.len() > 0)
-        .unique(KEY, keep="first", maintain_order=True)
-        .collect()
-    )
-    return digest, found
+        table = EVALUATIONS.conform(as_frame(evaluations)).select(EVALUATIONS.names)
+        digest = choose_setup(table["setup"].unique().to_list(), {}, setup)
+        plan = ""
+        found = table.filter(
+            pl.col("setup") == digest, pl.col("position").is_in(turns["key"].unique().implode())
+        ).unique(KEY, keep="first", maintain_order=True)
+    usable = found.filter(pl.col("moves").list.len() > 0, pl.col("cp").list.len() > 0)
+    return digest, plan, usable

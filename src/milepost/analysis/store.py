@@ -1,7 +1,8 @@
 """The evaluation store: a folder of Parquet files that only ever grows.
 
 Each file is written whole, named after the digest of its bytes, and never changed; so a run that is
-killed leaves nothing torn under a proper name, readers need no lock, and a damaged file is noticed.
+killed leaves nothing torn under a proper name, readers need no lock, and a damaged file is noticed
+before it is read as data.
 What was analysed twice (by two machines) is the same rows and counts once.
 
 ::
@@ -13,68 +14,42 @@ What was analysed twice (by two machines) is the same rows and counts once.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 import pyarrow.parquet as pq
 
 from milepost.analysis.engines import EngineSetup
-from milepost.analysis.plans import Evaluation
+from milepost.analysis.positions import stored_position
+from milepost.analysis.setups import choose_setup, read_setups, setup_problem
+from milepost.analysis.shards import (
+    MARK,
+    SCHEMA,
+    ShardProblem,
+    digest_of,
+    is_partial,
+    partial_name,
+    query_shards,
+    read_shard,
+    remove_partials,
+    shard_problem,
+)
 from milepost.errors import InputError, OutputError
-from milepost.files import write_text
+from milepost.files import remove_partial, write_text
 from milepost.tables import EVALUATIONS
 
+__all__ = ["KEY", "EvaluationStore", "stored_position"]
+
 KIND = "milepost evaluation store"
-SCHEMA = 1
 KEY = ["setup", "position", "played"]
-_MARK = b"milepost-evaluations"
+_VALUES = ["moves", "cp", "mate"]
+"""What two evaluations of a key must agree in; nodes are not known of imported ones."""
 
-
-def stored_position(fen: str) -> str:
-    """Return the position as the store keeps it: the move number changes no value.
-
-    The fifty-move counter stays: engines look at it.
-    """
-    fields = fen.split(" ")
-    if len(fields) != 6:
-        raise InputError(f"not a whole FEN: {fen!r}")
-    return " ".join([*fields[:5], "1"])
-
-
-def evaluation_row(
-    position: str, played: str | None, setup: str, evaluation: Evaluation
-) -> dict[str, Any]:
-    """Return an evaluation as a row of the evaluations table."""
-    depth = max((at for at, _ in evaluation.values), default=0)
-    rows = [
-        [evaluation.values.get((at, move)) for move in evaluation.moves]
-        for at in range(1, depth + 1)
-    ]
-    return {
-        "position": position,
-        "played": played,
-        "setup": setup,
-        "moves": list(evaluation.moves),
-        "cp": [[None if value is None else value.cp for value in row] for row in rows],
-        "mate": [[None if value is None else value.mate for value in row] for row in rows],
-        "nodes": evaluation.nodes,
-    }
-
-
-@dataclass(frozen=True)
-class ShardProblem:
-    """A file that is not what it should be."""
-
-    path: Path
-    """Which."""
-    reason: str
-    """Why."""
+_T = TypeVar("_T")
 
 
 class EvaluationStore:
@@ -107,7 +82,7 @@ class EvaluationStore:
             known = json.loads(about.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise InputError(f"{folder} is no evaluation store (no readable store.json)") from error
-        if known.get("kind") != KIND:
+        if not isinstance(known, dict) or known.get("kind") != KIND:
             raise InputError(f"{folder} is no evaluation store")
         if known.get("schema") != SCHEMA:
             raise InputError(f"{folder} has schema {known.get('schema')}, this version {SCHEMA}")
@@ -132,17 +107,37 @@ class EvaluationStore:
             raise OutputError(f"cannot write {self.folder}: {error.strerror}") from error
 
     def add_setup(self, setup: EngineSetup) -> None:
-        """Write down a set-up, so that its digest can be read later."""
+        """Write down a set-up, so that its digest can be read later; a damaged one is mended."""
         path = self.setups / f"{setup.digest}.json"
-        if not path.exists():
+        if setup_problem(path) is not None:
             write_text(path, setup.as_json() + "\n")
 
     def known_setups(self) -> dict[str, dict[str, Any]]:
-        """Return the set-ups by their digests."""
-        return {
-            path.stem: json.loads(path.read_text(encoding="utf-8"))
-            for path in sorted(self.setups.glob("*.json"))
-        }
+        """Return the set-ups by their digests.
+
+        Raises
+        ------
+        InputError
+            Naming the first file that does not hold the set-up that it is named after.
+        """
+        return read_setups(self.setups)
+
+    def check_writable(self) -> None:
+        """Raise `OutputError` if nothing can be written: better before an engine's work than after.
+
+        A disk that is nearly full is noticed only when it is full.
+        """
+        probe = self.shards / partial_name()
+        try:
+            # One byte, since a full disk still takes empty files.
+            probe.write_bytes(b"\0")
+            probe.unlink()
+        except OSError as error:
+            raise self._cannot_write(probe, error) from error
+
+    def _cannot_write(self, partial: Path, error: OSError) -> OutputError:
+        remove_partial(partial)
+        return OutputError(f"cannot write {self.shards}: {error.strerror or error}")
 
     def append(self, rows: Iterable[dict[str, Any]] | pl.DataFrame) -> Path | None:
         """Add evaluations as one new file; returns it, or `None` if there was nothing to add."""
@@ -154,78 +149,97 @@ class EvaluationStore:
         if not len(frame):
             return None
         frame = EVALUATIONS.conform(frame).select(EVALUATIONS.names).sort(KEY, nulls_last=True)
-        partial = self.shards / f".{os.getpid()}.partial"
+        partial = self.shards / partial_name()
         try:
             arrow = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
-            arrow = arrow.replace_schema_metadata({_MARK: str(SCHEMA).encode()})
+            arrow = arrow.replace_schema_metadata({MARK: str(SCHEMA).encode()})
             with partial.open("wb") as handle:
                 pq.write_table(arrow, handle, compression="zstd")
                 handle.flush()
                 os.fsync(handle.fileno())
-            target = self.shards / f"part-{_digest(partial)}.parquet"
+            target = self.shards / f"part-{digest_of(partial)}.parquet"
             partial.replace(target)
         except OSError as error:
-            partial.unlink(missing_ok=True)
-            raise OutputError(f"cannot write {self.shards}: {error.strerror or error}") from error
+            raise self._cannot_write(partial, error) from error
         return target
 
     def files(self) -> list[Path]:
-        """Return the store's files; a foreign or torn one is refused by name.
+        """Return the store's files; a foreign, torn or damaged one is refused by name.
 
         Raises
         ------
         InputError
             Naming the first such file.
         """
-        found = []
-        for path in sorted(self.shards.iterdir()):
-            if path.name.startswith(".") and path.name.endswith(".partial"):
-                continue  # somebody is writing it, or was killed while doing so
-            problem = _look_at(path)
-            if problem is not None:
+        while True:
+            found = self._listed()
+            problems = [(path, problem) for path in found if (problem := shard_problem(path))]
+            if not problems:
+                return found
+            path, problem = problems[0]
+            # A file that is gone was put into another one by a compaction: look again.
+            if path.exists():
                 raise InputError(f"{path}: {problem}; it is not read as data")
-            found.append(path)
-        return found
+
+    def _listed(self) -> list[Path]:
+        # A run that was killed at the very start has left no folder yet.
+        there = sorted(self.shards.iterdir()) if self.shards.is_dir() else []
+        return [path for path in there if not is_partial(path)]
+
+    def _over_files(self, reader: Callable[[list[Path]], _T]) -> _T:
+        """Let a reader have the files; once more if a compaction took some away meanwhile."""
+        while True:
+            paths = self.files()
+            try:
+                return reader(paths)
+            except (InputError, OSError):
+                if all(path.exists() for path in paths):
+                    raise
+
+    def _collect(self, read: Callable[[pl.LazyFrame], pl.LazyFrame]) -> list[pl.DataFrame]:
+        return self._over_files(lambda paths: [read_shard(path, read) for path in paths])
 
     def verify(self) -> list[ShardProblem]:
-        """Read every file whole and return those that are not what they should be."""
+        """Look at every file and return those that are not what they should be."""
         problems = []
-        for path in sorted(self.shards.iterdir()):
-            if path.name.endswith(".partial"):
-                continue
-            reason = _look_at(path)
-            if reason is None and path.name != f"part-{_digest(path)}.parquet":
-                reason = "its bytes are not those that were written"
-            if reason is not None:
+        for path in [*sorted(self.setups.glob("*.json")), *self._listed()]:
+            reason = setup_problem(path) if path.parent == self.setups else shard_problem(path)
+            if reason is not None and path.exists():  # else a compaction has taken it away
                 problems.append(ShardProblem(path, reason))
         return problems
 
-    def read(self, setup: str | None = None) -> pl.DataFrame:
+    def read(self, setup: str | None = None, *, positions: pl.Series | None = None) -> pl.DataFrame:
         """Return all evaluations, each once, in the order of their keys.
 
         Parameters
         ----------
         setup
             Only those of this set-up.
+        positions
+            Only those of these positions.
         """
-        frames = [EVALUATIONS.empty()]
-        for path in self.files():
-            lazy = pl.scan_parquet(path)
-            frames.append((lazy.filter(pl.col("setup") == setup) if setup else lazy).collect())
-        return pl.concat(frames).unique(KEY, keep="first").sort(KEY, nulls_last=True)
+
+        def rows(lazy: pl.LazyFrame) -> pl.LazyFrame:
+            lazy = lazy.select(EVALUATIONS.names)
+            if setup is not None:
+                lazy = lazy.filter(pl.col("setup") == setup)
+            if positions is not None:
+                wanted = positions.alias("position").unique().to_frame().lazy()
+                lazy = lazy.join(wanted, on="position", how="semi")
+            return lazy
+
+        found = pl.concat([EVALUATIONS.empty(), *self._collect(rows)])
+        return found.unique(KEY, keep="first").sort(KEY, nulls_last=True)
 
     def query(self, sql: str) -> pl.DataFrame:
-        """Run SQL with DuckDB over the store; the table is called ``evaluations``."""
-        import duckdb
+        """Run SQL with DuckDB over the store; the table is called ``evaluations``.
 
-        paths = [str(path) for path in self.files()]
-        with duckdb.connect() as connection:
-            if paths:
-                view = connection.read_parquet(paths)
-            else:
-                view = connection.from_arrow(EVALUATIONS.empty().to_arrow())
-            view.create_view("evaluations")
-            return pl.DataFrame(connection.sql(sql).arrow())
+        Raises
+        ------
+        InputError
+            If the query is wrong, or a file cannot be decoded.
+        """
+        return self._over_files(lambda paths: query_shards(paths, sql))
 
     def pick_setup(self, setup: str | None = None) -> str:
         """Return the digest of the set-up that is meant: by its first letters, or the only one."""
@@ -234,80 +248,50 @@ class EvaluationStore:
 
     def keys(self, setup: str) -> set[tuple[str, str | None]]:
         """Return position and played move of every evaluation of a set-up."""
-        frames = [
-            pl.scan_parquet(path)
-            .filter(pl.col("setup") == setup)
-            .select("position", "played")
-            .collect()
-            for path in self.files()
-        ]
+        frames = self._collect(
+            lambda lazy: lazy.filter(pl.col("setup") == setup).select("position", "played")
+        )
         return set(pl.concat(frames).iter_rows()) if frames else set()
 
     def compact(self) -> Path | None:
-        """Put all evaluations into one file, each once; the same rows give the same bytes."""
+        """Put all evaluations into one file, each once; the same rows give the same bytes.
+
+        What killed runs have left half-written is removed.
+        """
+        remove_partials([self.folder, self.setups, self.shards])
         old = self.files()
         if not old:
             return None
         target = self.append(self.read())
-        for path in old:
-            if path != target:
-                path.unlink()
+        try:
+            for path in old:
+                if path != target:
+                    path.unlink(missing_ok=True)
+        except OSError as error:
+            raise OutputError(f"cannot remove {path}: {error.strerror or error}") from error
         return target
 
     def merge(self, other: EvaluationStore) -> int:
-        """Add what another store has and this one has not; return how many evaluations came."""
+        """Add what another store has and this one has not; return how many evaluations came.
+
+        Of an evaluation that both have, this store's stays; see `count_differing`.
+        """
         ours = self.read().select(KEY)
         new = other.read().join(ours, on=KEY, how="anti", nulls_equal=True)
+        other.known_setups()  # a damaged one is refused before anything is written
         for path in other.setups.glob("*.json"):
-            if not (self.setups / path.name).exists():
+            if setup_problem(self.setups / path.name) is not None:
                 write_text(self.setups / path.name, path.read_text(encoding="utf-8"))
         self.append(new)
         return len(new)
 
+    def count_differing(self, other: EvaluationStore) -> int:
+        """Return how many evaluations both stores have, but with other moves or values.
 
-def _digest(path: Path) -> str:
-    with path.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()[:32]
-
-
-def _look_at(path: Path) -> str | None:
-    """Return what is wrong with a file, as far as its name and its end tell."""
-    if not (path.name.startswith("part-") and path.name.endswith(".parquet")):
-        return "a foreign file"
-    try:
-        schema = pq.read_schema(path)
-    except Exception as error:  # pyarrow raises several kinds for a torn file
-        return f"torn or no Parquet ({type(error).__name__})"
-    if (schema.metadata or {}).get(_MARK) != str(SCHEMA).encode():
-        return "not written by milepost"
-    return None
-
-
-def choose_setup(stored: list[str], about: dict[str, dict[str, Any]], setup: str | None) -> str:
-    """Return the one of the stored set-ups that begins with `setup`, or the only one there is.
-
-    Raises
-    ------
-    InputError
-        If none or several fit, with a list of them.
-    """
-    known = sorted(stored)
-    fitting = known if setup is None else [each for each in known if each.startswith(setup)]
-    if len(fitting) == 1:
-        return fitting[0]
-    if not known:
-        raise InputError("there are no evaluations: analyse the games first")
-    lines = "".join(f"\n  {each}  {readable_setup(about.get(each))}".rstrip() for each in known)
-    if setup is None:
-        raise InputError(f"there are {len(known)} set-ups: say which one to use{lines}")
-    how = "no set-up begins" if not fitting else f"{len(fitting)} set-ups begin"
-    raise InputError(f"{how} with {setup!r}; there are{lines}")
-
-
-def readable_setup(about: dict[str, Any] | None) -> str:
-    """Return a set-up for people: the engine, its net, the options and the plan."""
-    if about is None:
-        return "?"
-    options = " ".join(f"{name}={value}" for name, value in about.get("options", {}).items())
-    parts = [about.get("name", ""), about.get("net", ""), options, about.get("plan", "")]
-    return ", ".join(part for part in parts if part)
+        There should be none: the key says all that the values depend on.
+        """
+        both = self.read().join(other.read(), on=KEY, how="inner", nulls_equal=True)
+        same = pl.all_horizontal(
+            pl.col(name).eq_missing(pl.col(f"{name}_right")) for name in _VALUES
+        )
+        return len(both.filter(~same))

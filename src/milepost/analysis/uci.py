@@ -12,18 +12,23 @@ import os
 import re
 import selectors
 import subprocess
+import sys
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 
+from milepost.analysis.ucioptions import UciOption, parse_option
 from milepost.errors import EngineAnswerError, EngineDiedError, EngineTimeoutError
 
 _READ_BYTES = 1 << 16
-_OPTION = re.compile(
-    r"^option name (?P<name>.+?) type (?P<type>\w+)(?: default(?: (?P<default>.*?))?)?"
-    r"(?: (?:min|max|var) .*)?$"
-)
+_MOST_BYTES = 1 << 26
+"""More than any search prints: one that prints for ever shall not fill the memory."""
+_MOST_OF_A_LINE = 1 << 20
+_LAST_WORDS = 3
+"""So many of the last lines that an engine printed are told when it ends."""
+_REFUSED = {"UCI_Chess960": "false", "UCI_Variant": "chess"}
+"""Options that would make another game of it, with the value that does not."""
 DEFAULT_TIMEOUT = 10.0
 """Seconds within which an engine must answer anything but a search."""
 
@@ -49,22 +54,25 @@ class UciEngine:
         self.program = str(program)
         self.timeout = timeout
         self.name = ""
-        self.declared: dict[str, str | None] = {}
+        self.options: dict[str, UciOption] = {}
+        """What it declares."""
         self._waiting = b""
+        self._complaints = b""
         try:
             self._process = subprocess.Popen(  # noqa: S603 - the user's own engine, and no shell
                 [self.program],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
                 start_new_session=True,  # an interrupt is for us: we stop the engine ourselves
                 bufsize=0,
             )
         except OSError as error:
             raise EngineDiedError(f"{self.program} cannot be started: {error.strerror}") from error
-        assert self._process.stdout is not None
         self._selector = selectors.DefaultSelector()
-        self._selector.register(self._process.stdout, selectors.EVENT_READ)
+        for stream in (self._process.stdout, self._process.stderr):
+            assert stream is not None
+            self._selector.register(stream, selectors.EVENT_READ)
         try:
             self._introduce()
         except BaseException:
@@ -76,10 +84,23 @@ class UciEngine:
         for line in self.read_until(b"uciok", self.timeout).decode("utf-8", "replace").splitlines():
             if line.startswith("id name "):
                 self.name = line.removeprefix("id name ").strip()
-            elif match := _OPTION.match(line.strip()):
-                self.declared[match["name"]] = match["default"]
+            elif option := parse_option(line):
+                self.options[option.name] = option
         if not self.name:
             raise EngineAnswerError(f"{self.program} did not tell its name")
+
+    @property
+    def declared(self) -> dict[str, str | None]:
+        """The options that it has, with their default values."""
+        return {name: option.default for name, option in self.options.items()}
+
+    @property
+    def most_lines(self) -> int:
+        """The greatest MultiPV that it takes."""
+        option = self.options.get("MultiPV")
+        if option is None:
+            return 1
+        return sys.maxsize if option.most is None else option.most
 
     def configure(self, options: Mapping[str, str]) -> None:
         """Set options.
@@ -87,18 +108,29 @@ class UciEngine:
         Raises
         ------
         EngineAnswerError
-            If the engine has no such option: it would ignore it in silence.
+            If the engine has no such option, or does not take the value: it would ignore it in
+            silence.
         """
-        self.check_options(options)
-        for name, value in options.items():
+        for name, value in self.check_options(options).items():
             self.send(f"setoption name {name} value {value}")
         self.wait_ready()
 
-    def check_options(self, options: Iterable[str]) -> None:
-        """Raise `EngineAnswerError` if the engine lacks one of these options."""
-        for name in options:
-            if name not in self.declared:
+    def check_options(self, options: Mapping[str, str]) -> dict[str, str]:
+        """Return the options with their values in one spelling.
+
+        Raises
+        ------
+        EngineAnswerError
+            If the engine lacks one of them, or does not take its value.
+        """
+        checked = {}
+        for name, value in options.items():
+            if name not in self.options:
                 raise EngineAnswerError(f"{self.name} has no option {name!r}")
+            checked[name] = self.options[name].checked(value)
+            if checked[name].lower() != _REFUSED.get(name, checked[name].lower()):
+                raise EngineAnswerError(f"option {name}: only standard chess is analysed")
+        return checked
 
     def wait_ready(self) -> None:
         """Wait until the engine has done what it was told."""
@@ -141,11 +173,11 @@ class UciEngine:
 
     def read_until(self, word: bytes, timeout: float) -> bytes:
         """Read up to and with the first line that begins with `word`."""
-        assert self._process.stdout is not None
         pieces = [self._waiting]
         give_up = time.monotonic() + timeout
         marker = re.compile(rb"^" + re.escape(word) + rb"\b[^\n]*\n", re.MULTILINE)
         tail = self._waiting
+        size = len(tail)
         while True:
             if match := marker.search(tail):
                 whole = b"".join(pieces)
@@ -153,23 +185,54 @@ class UciEngine:
                 self._waiting = whole[end:]
                 return whole[:end]
             left = give_up - time.monotonic()
-            if left <= 0 or not self._selector.select(left):
+            ready = self._selector.select(left) if left > 0 else []
+            if not ready:
                 raise EngineTimeoutError(
                     f"{self.name or self.program} gave no {word.decode()} within {timeout:g} s"
                 )
-            piece = os.read(self._process.stdout.fileno(), _READ_BYTES)
-            if not piece:
-                raise self._death()
+            piece = self._read_ready(ready, pieces)
             pieces.append(piece)
+            size += len(piece)
             # The word may have been cut in two: its line begins after the last line end before.
             tail = tail[tail.rfind(b"\n") + 1 :] + piece
+            if size > _MOST_BYTES or len(tail) > _MOST_OF_A_LINE:
+                raise EngineAnswerError(f"{self.name or self.program} prints without end")
 
-    def _death(self) -> EngineDiedError:
+    def _read_ready(
+        self, ready: list[tuple[selectors.SelectorKey, int]], before: list[bytes]
+    ) -> bytes:
+        """Read what came on standard output; what came on standard error is kept for later."""
+        assert self._process.stdout is not None
+        piece = b""
+        for key, _ in ready:
+            found = os.read(key.fd, _READ_BYTES)
+            if key.fd == self._process.stdout.fileno():
+                if not found:
+                    raise self._death(b"".join(before[-_LAST_WORDS:]))
+                piece = found
+            elif found:
+                self._complaints = (self._complaints + found)[-_READ_BYTES:]
+            else:
+                self._selector.unregister(key.fileobj)
+        return piece
+
+    def _death(self, printed: bytes = b"") -> EngineDiedError:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(1)
         code = self._process.poll()
         how = "closed its output" if code is None else f"ended with code {code}"
-        return EngineDiedError(f"{self.name or self.program} {how}")
+        lines = self._last_complaints() or printed.splitlines()
+        said = [line.decode("utf-8", "replace").strip() for line in lines]
+        last = "; ".join([line for line in said if line][-_LAST_WORDS:])
+        return EngineDiedError(f"{self.name or self.program} {how}{f': {last}' if last else ''}")
+
+    def _last_complaints(self) -> list[bytes]:
+        """What the engine wrote to standard error, as far as it is there without waiting."""
+        assert self._process.stderr is not None
+        with contextlib.suppress(OSError, ValueError):
+            os.set_blocking(self._process.stderr.fileno(), False)
+            self._complaints += os.read(self._process.stderr.fileno(), _READ_BYTES)
+        return self._complaints.splitlines()
 
     def terminate(self) -> None:
         """End the process from another thread; whoever waits for its answer gets an error."""
@@ -180,7 +243,7 @@ class UciEngine:
         self._selector.close()
         self._process.kill()
         self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout):
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
             if stream is not None:
                 with contextlib.suppress(OSError):
                     stream.close()

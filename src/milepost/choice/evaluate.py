@@ -10,92 +10,28 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 
 import numpy as np
 
-from milepost.choice import proxies
-from milepost.choice.curves import curve_codes
-from milepost.choice.depths import ADDITIVE, AVERAGED, MIXTURE
-from milepost.choice.differences import (
-    Scale,
-    depth_differences,
-    raw_losses,
-    scaled_differences,
-)
-from milepost.choice.model import BLEND, FIRST, FLAT, LOSS, ChoiceModel
-from milepost.choice.ratios import SHARES, differentiate, ratio_code, solve_all, solve_blends
-from milepost.choice.spreads import Floats, Ints, Spreads
+from milepost.choice.blocks import evaluate_block
+from milepost.choice.model import ChoiceModel
+from milepost.choice.prepared import Prepared, prepare
+from milepost.choice.spreads import Floats
 from milepost.choice.summaries import (
     add_information,
     expected_up_slopes,
-    mix_lapse,
     summarise_choices,
     summarise_moments,
 )
+
+__all__ = ["Evaluated", "Prepared", "evaluate", "ln_probabilities", "prepare"]
 
 _BLOCK = 1_024
 """Decisions worked on at once: their arrays stay in the processor's cache."""
 _WORTH_THREADS = 60_000
 """With fewer options than this a second thread costs more than it brings."""
 _CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-@dataclass(frozen=True, eq=False)
-class Prepared:
-    """Spreads with their scaled differences, ready to be evaluated many times."""
-
-    spreads: Spreads
-    """The decisions."""
-    scale: Scale
-    """How differences were taken."""
-    depths: tuple[int, ...] = ()
-    """The depths of the columns of `depth_delta`."""
-
-    @cached_property
-    def delta(self) -> Floats:
-        """Scaled difference of each option to the best; inf = padding."""
-        return scaled_differences(self.spreads, self.scale)
-
-    @cached_property
-    def ln_delta(self) -> Floats:
-        """Its logarithm."""
-        return _ln(self.delta)
-
-    @cached_property
-    def loss(self) -> Floats:
-        """What each option gives away, in the unit of the values."""
-        return raw_losses(self.spreads)
-
-    @cached_property
-    def depth_delta(self) -> Floats:
-        """Scaled differences by depth."""
-        return depth_differences(self.spreads, self.scale, self.depths)
-
-    @cached_property
-    def ln_depth_delta(self) -> Floats:
-        """Their logarithms."""
-        return _ln(self.depth_delta)
-
-    @cached_property
-    def finite_delta(self) -> Floats:
-        """Scaled differences with 0 for padding: what never happens adds nothing to a mean."""
-        return np.where(np.isfinite(self.delta), self.delta, 0.0)
-
-    @cached_property
-    def utilities(self) -> dict[str, Floats]:
-        """The features of the options that utilities multiply; 0 for padding."""
-        cap = np.inf if self.scale.cap is None else self.scale.cap
-        loss = np.where(np.isfinite(self.loss), np.minimum(self.loss, cap), 0.0)
-        first = np.zeros(len(loss))
-        first[self.spreads.offsets[:-1]] = 1.0
-        return {LOSS: -loss, FIRST: first}
-
-
-def prepare(spreads: Spreads, model: ChoiceModel) -> Prepared:
-    """Make spreads ready for a model."""
-    depths = model.depths.depths if model.depths is not None else ()
-    return Prepared(spreads, model.scale, depths)
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +116,7 @@ def evaluate(
     delta = prepared.finite_delta
 
     def work(first: int, last: int) -> None:
-        bounds, ln_p, p, d_ln_p = _block(model, prepared, rows, first, last)
+        bounds, ln_p, p, d_ln_p = evaluate_block(model, prepared, rows, first, last)
         at = slice(first, last)
         options = slice(spreads.offsets[first], spreads.offsets[last])
         if probabilities:
@@ -229,7 +165,7 @@ def ln_probabilities(
     answer = np.empty(len(spreads.values))
 
     def work(first: int, last: int) -> None:
-        _, ln_p, _, _ = _block(model, prepared, rows, first, last)
+        _, ln_p, _, _ = evaluate_block(model, prepared, rows, first, last)
         answer[spreads.offsets[first] : spreads.offsets[last]] = ln_p
 
     _in_blocks(work, len(spreads), len(spreads.values), workers)
@@ -259,147 +195,3 @@ def _threads(count: int) -> ThreadPoolExecutor:
 if hasattr(os, "register_at_fork"):
     # Threads do not live on in a forked process: it makes its own.
     os.register_at_fork(after_in_child=_threads.cache_clear)
-
-
-def _block(
-    model: ChoiceModel, prepared: Prepared, theta: Floats, first: int, last: int
-) -> tuple[Ints, Floats, Floats, Floats]:
-    """Return bounds, ln p, p and the derivatives of ln p for some of the decisions."""
-    spreads = prepared.spreads
-    low, high = int(spreads.offsets[first]), int(spreads.offsets[last])
-    bounds = spreads.offsets[first : last + 1] - low
-    rows = theta if len(theta) == 1 else theta[first:last]
-    options = slice(low, high)
-    scheme = model.depths
-    curve = curve_codes(model.curve)
-    ln_p = np.empty(high - low)
-    rate = np.empty(high - low)
-    z = np.empty(high - low)
-    # Columns that no kernel fills, that of a lapse share, say 0.
-    fills_all = scheme is None and theta.shape[1] == model.curve_parameters
-    dz = (np.empty if fills_all else np.zeros)((high - low, theta.shape[1]))
-    if scheme is not None and scheme.combine == MIXTURE:
-        # Lapses of a mixture come from shares of the final depth.
-        ln_p, dz = _mixture(model, prepared, rows, bounds, options)
-        p = np.exp(ln_p)
-        if model.lapse not in {None, FLAT}:
-            final = np.ascontiguousarray(prepared.ln_depth_delta[options, -1])
-            lapse_dz = np.zeros_like(dz)
-            proxies.base(*curve, bounds, final, rows, z, lapse_dz)
-            _add_utilities(model, prepared, options, bounds, rows, z, lapse_dz)
-            _lapse(bounds, rows, ln_p, dz, z, lapse_dz)
-            return bounds, ln_p, np.exp(ln_p), dz
-    elif scheme is not None:
-        shape = (np.asarray(scheme.offsets), scheme.matrix, rows, z, dz)
-        if scheme.combine == AVERAGED:
-            proxies.averaged(*curve, bounds, prepared.depth_delta[options], *shape)
-        else:
-            additive = scheme.combine == ADDITIVE
-            proxies.combined(additive, *curve, bounds, prepared.ln_depth_delta[options], *shape)
-    else:
-        proxies.base(*curve, bounds, prepared.ln_delta[options], rows, z, dz)
-    if scheme is None or scheme.combine != MIXTURE:
-        _add_utilities(model, prepared, options, bounds, rows, z, dz)
-        lapse_z = z.copy() if model.ratio == BLEND else z
-        lapse_dz = dz.copy() if model.lapse not in {None, FLAT} else dz[:0]
-        p = _solve(model, bounds, rows, z, dz, ln_p, rate)
-        z = lapse_z
-    if model.lapse is None:
-        return bounds, ln_p, p, dz
-    if model.lapse == FLAT:
-        z = np.where(np.isfinite(prepared.delta[options]), 0.0, -np.inf)
-        lapse_dz = np.zeros_like(dz)
-    _lapse(bounds, rows, ln_p, dz, z, lapse_dz)
-    return bounds, ln_p, np.exp(ln_p), dz
-
-
-def _solve(
-    model: ChoiceModel,
-    bounds: Ints,
-    theta: Floats,
-    z: Floats,
-    dz: Floats,
-    ln_p: Floats,
-    rate: Floats,
-) -> Floats:
-    """Fill ln p and turn dz into its derivatives; return p."""
-    if model.ratio == BLEND:
-        column = model.place("kappa")
-        ln_kappa = np.ascontiguousarray(theta[:, column])
-        solve_blends(bounds, ln_kappa, z, dz, column, ln_p, rate)
-    else:
-        solve_all(ratio_code(model.ratio), bounds, z, ln_p, rate)
-    p: Floats = np.exp(ln_p)
-    differentiate(bounds, p, rate, dz)
-    return p
-
-
-def _add_utilities(
-    model: ChoiceModel,
-    prepared: Prepared,
-    options: slice,
-    bounds: Ints,
-    theta: Floats,
-    z: Floats,
-    dz: Floats,
-) -> None:
-    for name in model.utilities:
-        feature = prepared.utilities[name][options]
-        proxies.add_utility(bounds, feature, model.place(name), theta, z, dz)
-
-
-def _lapse(
-    bounds: Ints, theta: Floats, ln_p: Floats, d_ln_p: Floats, z: Floats, dz: Floats
-) -> None:
-    """Mix, in place, with the distribution that lapses come from: shares of e^z."""
-    ln_k, rate = np.empty_like(ln_p), np.empty_like(ln_p)
-    solve_all(SHARES, bounds, z, ln_k, rate)
-    differentiate(bounds, np.exp(ln_k), rate, dz)
-    mix_lapse(bounds, np.ascontiguousarray(theta[:, -1]), ln_k, dz, ln_p, d_ln_p)
-
-
-def _mixture(
-    model: ChoiceModel, prepared: Prepared, theta: Floats, bounds: Ints, options: slice
-) -> tuple[Floats, Floats]:
-    """One agent a depth: p = Σ w_d p_d, with its derivatives."""
-    scheme = model.depths
-    assert scheme is not None
-    at = model.curve_parameters
-    numbers = len(scheme.names)
-    weights = scheme.weights(theta[:, at : at + numbers])
-    features = scheme.matrix
-    counts = np.diff(bounds)
-    size = int(bounds[-1])
-    curve = curve_codes(model.curve)
-    terms = np.empty((len(scheme.depths), size))
-    slopes = np.zeros((len(scheme.depths), size, theta.shape[1]))
-    rate = np.empty(size)
-    z = np.empty(size)
-    for d in range(len(scheme.depths)):
-        ln_delta = np.ascontiguousarray(prepared.ln_depth_delta[options, d])
-        proxies.base(*curve, bounds, ln_delta, theta, z, slopes[d])
-        _add_utilities(model, prepared, options, bounds, theta, z, slopes[d])
-        _solve(model, bounds, theta, z, slopes[d], terms[d], rate)
-        share = weights[:, d] if len(weights) == 1 else np.repeat(weights[:, d], counts)
-        with np.errstate(divide="ignore"):
-            terms[d] += np.log(share)
-        # d ln w_d / d φ_k = F_dk - Σ w F
-        mean = weights @ features
-        by_number = features[d] - mean
-        slopes[d, :, at : at + numbers] += (
-            by_number if len(by_number) == 1 else np.repeat(by_number, counts, axis=0)
-        )
-    top = terms.max(axis=0)
-    safe = np.where(np.isfinite(top), top, 0.0)
-    parts = np.exp(terms - safe)
-    total = parts.sum(axis=0)
-    with np.errstate(divide="ignore"):
-        ln_p = safe + np.log(total)
-    shares = parts / np.where(total > 0, total, 1.0)
-    return ln_p, np.einsum("dn,dnk->nk", shares, slopes)
-
-
-def _ln(delta: Floats) -> Floats:
-    with np.errstate(divide="ignore"):
-        answer: Floats = np.log(delta)
-    return answer

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from milepost.cli import options, show
+from milepost.cli.juries import jury_member
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from milepost.analysis.engines import EngineSetup
     from milepost.analysis.plans import Plan
     from milepost.analysis.run import RunState
 
@@ -70,35 +68,53 @@ def analyse(
             help="Run on a Ray cluster: auto starts or joins one (needs milepost[cluster]).",
         ),
     ] = None,
+    timeout: Annotated[
+        float,
+        typer.Option("--timeout", min=1.0, help="Seconds after which a search counts as hanging."),
+    ] = 600.0,
+    errors: Annotated[
+        str | None,
+        typer.Option(
+            "--errors",
+            metavar="FILE",
+            help="Write the positions that failed, with the reasons, to this table.",
+        ),
+    ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 1 if a position failed.")
+        bool,
+        typer.Option("--strict", help="Exit with 1 also if a game was broken or unreadable."),
     ] = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Let an engine score every legal move of every turn at every depth; store it for ever."""
+    """Let an engine score every legal move of every turn at every depth; store it for ever.
+
+    Exits with 1 if a position failed; all others are stored.
+    """
     from milepost.analysis.engines import find_engine, parse_engine_options
     from milepost.analysis.inputs import load_turns
-    from milepost.analysis.jury import add_jury
+    from milepost.analysis.jury import add_jury, jury_setup
     from milepost.analysis.plans import make_plan
     from milepost.analysis.run import analyse as run_analysis
     from milepost.analysis.run import engine_setup, wanted_jobs
     from milepost.analysis.store import EvaluationStore
+    from milepost.files import format_of
 
-    members = [(find_engine(engine), make_plan(plan, depth=depth, width=width))]
-    members += [_jury_member(text, engine, plan, depth, width) for text in jury or []]
+    if errors is not None:
+        format_of(errors)  # an unknown ending is told before the work
+    first = make_plan(plan, depth=depth, width=width, timeout=timeout)
+    members = [(engine, find_engine(engine), first)]
+    members += [jury_member(text, engine, plan, depth, width, timeout) for text in jury or []]
     uci_options = parse_engine_options(engine_option or [])
+    # A wrong option, or a jury of equals, is told before anything is read or a store is made.
+    setups = [engine_setup(program, each, uci_options) for _, program, each in members]
+    if len(setups) > 1:
+        jury_setup(setups)
     with show.progress_bar("reading", quiet=quiet) as report:
-        turns, errors = load_turns(inputs, book_moves=book_moves, workers=workers, report=report)
-    if len(errors) and not quiet:
-        typer.echo(
-            f"{len(errors):,} things were wrong with the games: see milepost turns", err=True
-        )
-    for program, each in members:
-        engine_setup(program, each, uci_options)  # a wrong option is told before a store is made
+        turns, wrong = load_turns(inputs, book_moves=book_moves, workers=workers, report=report)
+    lost = show.tell_wrong(wrong, quiet=quiet)
     opened = EvaluationStore(store, create=True)
-    setups: list[EngineSetup] = []
-    failed = 0
-    for program, each in members:
+    failed: list[tuple[str, str, str | None, str]] = []
+    for name, program, each in members:
         jobs, left_out = wanted_jobs(turns, each, every_turn=every_turn)
         with show.analysis_bar(quiet=quiet) as tell:
             state = run_analysis(
@@ -109,48 +125,34 @@ def analyse(
                 options=uci_options,
                 workers=workers,
                 cluster=cluster,
-                engine=engine,
+                engine=name,
                 report=tell,
             )
-        state.left_out = left_out
         assert state.setup is not None
-        setups.append(state.setup)
-        failed += len(state.failed)
+        failed += [(state.setup.digest, *each_failed) for each_failed in state.failed]
         if not quiet:
+            state.left_out = left_out
             _tell(state, each, len(turns), store)
+        _tell_failed(state)
+        if errors is not None:
+            _write_failed(failed, errors)
         if state.interrupted:
             raise KeyboardInterrupt
     if len(setups) > 1:
         setup, new = add_jury(opened, setups)
         if not quiet:
             typer.echo(f"jury {setup.digest}: {new:,} positions averaged", err=True)
-    if failed and strict:
+    if failed or (lost and strict):
         raise typer.Exit(1)
 
 
-def _jury_member(
-    text: str, engine: str | None, plan: str, depth: int | None, width: int | None
-) -> tuple[Path, Plan]:
-    from milepost.analysis.engines import find_engine
-    from milepost.analysis.plans import make_plan
-    from milepost.errors import InputError
+def _write_failed(failed: list[tuple[str, str, str | None, str]], path: str) -> None:
+    import polars as pl
 
-    given: dict[str, str] = {}
-    for part in text.split(";"):
-        key, equals, value = part.strip().partition("=")
-        if key not in ("engine", "plan", "depth", "width") or not equals:
-            raise InputError(f"--jury: expected engine=, plan=, depth= or width=, got {part!r}")
-        given[key] = value
-    try:
-        numbers = {name: int(given[name]) for name in ("depth", "width") if name in given}
-    except ValueError:
-        raise InputError(f"--jury: depth and width are numbers: {text!r}") from None
-    other_plan = "plan" in given and given["plan"] != plan
-    return find_engine(given.get("engine", engine)), make_plan(
-        given.get("plan", plan),
-        depth=numbers.get("depth", None if other_plan else depth),
-        width=numbers.get("width", None if other_plan else width),
-    )
+    from milepost.files import write_table
+
+    columns = dict.fromkeys(("setup", "position", "played", "reason"), pl.String)
+    write_table(pl.DataFrame(failed, columns, orient="row"), path)
 
 
 def _tell(state: RunState, plan: Plan, turns: int, store: str) -> None:
@@ -165,11 +167,17 @@ def _tell(state: RunState, plan: Plan, turns: int, store: str) -> None:
         f"  engine time {state.engine_seconds:.1f} s, {state.restarts} engines restarted",
         err=True,
     )
+
+
+def _tell_failed(state: RunState) -> None:
+    """Name the failed positions, whatever else is to be quiet."""
+    if state.failed:
+        typer.echo(f"{len(state.failed):,} of {state.total:,} positions failed", err=True)
     for position, played, reason in state.failed[:5]:
         move = f", played {played}" if played else ""
         typer.echo(f"  failed: {position}{move}: {reason}", err=True)
     if len(state.failed) > 5:
-        typer.echo(f"  ... and {len(state.failed) - 5:,} more", err=True)
+        typer.echo(f"  ... and {len(state.failed) - 5:,} more: see --errors", err=True)
     if state.failed:
         typer.echo("  the same command tries them again", err=True)
 
@@ -213,7 +221,8 @@ def spreads(
     format_of(output, form)
     opened = EvaluationStore(store)
     with show.progress_bar("reading", quiet=quiet) as report:
-        turns, _ = load_turns(inputs, book_moves=book_moves, workers=workers, report=report)
+        turns, wrong = load_turns(inputs, book_moves=book_moves, workers=workers, report=report)
+    show.tell_wrong(wrong, quiet=quiet)
     found = make_spreads(
         turns,
         opened,

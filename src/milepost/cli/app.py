@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from milepost import __version__
-from milepost.cli import analysis, demo, fits, games_in, sets
+from milepost.cli import analysis, demo, fits, games_in, histories, history_questions, sets, tunes
 from milepost.cli.store import store_app
 from milepost.errors import MilepostError
 
@@ -75,6 +75,11 @@ app.command("analyse")(analysis.analyse)
 app.command("spreads")(analysis.spreads)
 app.command("fit")(fits.fit)
 app.command("models")(fits.models)
+app.command("history")(histories.history)
+app.command("rank")(history_questions.rank)
+app.command("predict")(history_questions.predict)
+app.command("compare")(history_questions.compare)
+app.command("tune")(tunes.tune)
 app.add_typer(store_app, name="store")
 app.command("demo")(demo.demo)
 

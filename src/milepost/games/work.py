@@ -12,12 +12,11 @@ import json
 import multiprocessing
 import os
 import shutil
-import signal
 import tempfile
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +27,7 @@ import polars as pl
 from milepost import __version__
 from milepost.errors import OutputError, WorkerError
 from milepost.games.sources import Readable, Source
+from milepost.processes import begin_worker, interrupts_held
 
 try:
     import fcntl
@@ -35,6 +35,9 @@ except ImportError:  # Windows has no such locks; two runs at once are then the 
     fcntl = None  # type: ignore[assignment]
 
 Frames = dict[str, pl.DataFrame]
+
+_LOOK_SECONDS = 0.2
+"""How often it is looked whether the user has interrupted."""
 
 
 @dataclass(frozen=True)
@@ -180,13 +183,16 @@ def run_tasks(
         return
     # spawn: polars keeps threads, and a forked copy of them would hang.
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_leave_interrupts_to_parent)
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=begin_worker)
     waiting: deque[tuple[T, Future[None] | None]] = deque()
     finished = False
     try:
         for task in tasks:
             done = folder.is_done(task.number)
-            future = None if done else pool.submit(_TaskRunner(function, folder), task)
+            future = None
+            if not done:
+                with interrupts_held():  # the first task starts the processes
+                    future = pool.submit(_TaskRunner(function, folder), task)
             waiting.append((task, future))
             while len(waiting) > 3 * workers:
                 yield _finished(*waiting.popleft())
@@ -215,12 +221,11 @@ class _TaskRunner(Generic[T]):
         self.folder.put(task.number, self.function(task))
 
 
-def _leave_interrupts_to_parent() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
 def _finished(task: T, future: Future[None] | None) -> T:
     if future is not None:
+        # With a timeout, since an interrupt that another thread has taken does not wake this one.
+        while not wait([future], timeout=_LOOK_SECONDS).done:
+            pass
         future.result()
     return task
 

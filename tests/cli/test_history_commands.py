@@ -1,0 +1,383 @@
+"""The commands history, rank, predict, compare and tune, run as a user runs them."""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from milepost.cli.app import app
+from milepost.history import History, fit
+from milepost.history.tuning import naive_log_evidence
+from milepost.tables import CURVES
+
+SAMPLE = Path(str(files("milepost") / "data" / "sample" / "games.pgn"))
+# Skills that the simulated players keep for ten years, far apart: the order must come back.
+SKILL = {
+    "Strong, Ada": 1900.0, "Strong, Bea": 1600.0, "Middle, Cy": 1300.0, "Weak, Dan": 1000.0,
+    "Weakest, Eve": 700.0,
+}  # fmt: skip
+NUMBERS = ["--beta", "300", "--tau", "20"]
+FAST_FROM = 800
+
+
+def run(*arguments: str | Path) -> tuple[int, str, str]:
+    done = CliRunner().invoke(app, [str(each) for each in arguments])
+    return done.exit_code, done.stdout, done.stderr
+
+
+def simulated() -> pl.DataFrame:
+    rng = np.random.default_rng(1972)
+    names = list(SKILL)
+    games = 1000
+    one = rng.integers(0, len(names), games)
+    two = (one + rng.integers(1, len(names), games)) % len(names)
+    skill = np.array(list(SKILL.values()))
+    apart = skill[one] - skill[two] + 40 + rng.normal(0, 300 * np.sqrt(2), games)
+    return pl.DataFrame({
+        "time": np.sort(rng.integers(1970, 1980, games)),
+        "player_1": [names[i] for i in one],
+        "player_2": [names[i] for i in two],
+        "score": np.where(apart > 150, 1.0, np.where(apart < -150, 0.0, 0.5)),
+        "first_mover": np.ones(games, dtype=np.int8),
+        "speed": ["blitz" if n >= FAST_FROM else "classical" for n in range(games)],
+    })  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("results") / "results.parquet"
+    simulated().write_parquet(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def saved(results: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("saved") / "history"
+    code, _, told = run("history", results, "--save", folder, *NUMBERS, "--first-mover", "learn")
+    assert code == 0, told
+    return folder
+
+
+def test_history_writes_what_fit_returns_and_says_how_good_it_is(
+    results: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "curves.parquet"
+    code, shown, told = run("history", results, "-o", out, *NUMBERS)
+    assert code == 0
+    assert shown == ""
+    table = pl.read_parquet(out)
+    assert table.columns == CURVES.names
+    keyed = simulated().with_columns(pl.col("player_1", "player_2").str.to_lowercase())
+    expected = fit(keyed, beta=300.0, tau=20.0)
+    assert table.equals(expected.curves)
+    share = float((keyed["score"] == 0.5).mean())  # type: ignore[arg-type]
+    assert "1,000 games, 5 players, 50 nodes" in told
+    assert f"{expected.sweeps} sweeps, converged; remaining error about" in told
+    assert f"evidence {expected.log_evidence / 1000:.4f} nats a game" in told
+    assert f"alone: {naive_log_evidence(share):.4f}" in told
+    assert "200 fast games" in told
+    assert "count like the others" in told
+
+
+def test_the_known_skills_come_back(saved: Path) -> None:
+    code, shown, _ = run("rank", saved, "--at", "1975")
+    assert code == 0
+    places = [shown.index(name.lower()) for name in SKILL]
+    assert places == sorted(places)
+    code, text, _ = run("rank", saved, "--at", "1975", "-o", "-")
+    rows = pl.read_csv(text.encode())
+    truth = np.array(list(SKILL.values()))
+    apart = rows["mean"].to_numpy() - rows["mean"].mean() - (truth - truth.mean())
+    assert np.abs(apart).max() < 3.0 * rows["sd"].max()  # type: ignore[operator]
+
+
+def test_fast_games_can_be_left_out_and_it_is_said(results: Path, tmp_path: Path) -> None:
+    out = tmp_path / "curves.csv"
+    code, _, told = run("history", results, "-o", out, "--skip-fast", *NUMBERS)
+    assert code == 0
+    assert "800 games" in told
+    assert "200 fast games (flagged fast, or rapid, blitz, bullet) are left out" in told
+    made = json.loads((tmp_path / "curves.csv.provenance.json").read_text())
+    assert made["options"]["fast"] == "left out"
+    assert made["options"]["fast_games"] == 200
+    assert made["inputs"][0]["sha256"]
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_a_table_of_any_kind_with_a_flag(ending: str, tmp_path: Path) -> None:
+    table = simulated().select(
+        date="time", home="player_1", away="player_2", points="score",
+        fast=pl.col("speed") == "blitz",
+    )  # fmt: skip
+    path = tmp_path / f"league.{ending}"
+    table.write_parquet(path) if ending == "parquet" else table.write_csv(path)
+    fields = "time=date,player_1=home,player_2=away,score=points"
+    given: list[str | Path] = ["history", path, "--map", fields, "-o", tmp_path / "c.csv", *NUMBERS]
+    code, _, told = run(*given, "--skip-fast", "--keep-names")
+    assert code == 0
+    assert "200 fast games" in told
+    assert "800 games, 5 players" in told
+    assert "Strong, Ada" in (tmp_path / "c.csv").read_text()
+    # Beside a table without the flag it cannot be told which games are fast.
+    other = tmp_path / "other.csv"
+    table.drop("fast").write_csv(other)
+    code, _, told = run(*given[:2], other, *given[2:], "--skip-fast")
+    assert code == 1
+    assert "--map speed=COLUMN" in told
+    code, _, told = run(*given[:2], other, *given[2:])
+    assert code == 0
+    assert "2,000 games" in told
+
+
+def test_years_bound_the_games(results: Path, tmp_path: Path) -> None:
+    out = tmp_path / "curves.parquet"
+    code, _, told = run("history", results, "-o", out, "--from", "1972", "--to", "1974")
+    assert code == 0
+    assert sorted(pl.read_parquet(out)["time"].unique()) == [1972, 1973, 1974]
+    assert re.search(r"years 1972-1974: \d+ of 1,000 results", told)
+    dated = tmp_path / "dated.parquet"
+    simulated().with_columns(time=pl.date(pl.col("time"), 5, 1)).write_parquet(dated)
+    code, _, _ = run("history", dated, "-o", out, "--from", "1979", "--period", "month")
+    assert code == 0
+    assert [str(day) for day in pl.read_parquet(out)["time"].unique()] == ["1979-05-01"]
+    code, _, told = run("history", results, "-o", out, "--from", "2001")
+    assert code == 1
+    assert "no results are left" in told
+
+
+def test_pgn_is_read_as_it_is(tmp_path: Path) -> None:
+    out = tmp_path / "curves.ndjson"
+    code, _, told = run("history", SAMPLE, "-o", out, "--model", "elo")
+    assert code == 0
+    assert "the model elo has no evidence" in told
+    assert pl.read_ndjson(out)["games"].sum() == 2 * 84
+    code, _, told = run("history", SAMPLE, "-o", out, "--keep-names")
+    assert code == 1
+    assert "for tables" in told
+
+
+@pytest.mark.parametrize("model", ["ttt-d", "trueskill", "elo", "glicko2"])
+def test_every_model_has_curves(results: Path, tmp_path: Path, model: str) -> None:
+    out, folder = tmp_path / "curves.parquet", tmp_path / "history"
+    code, _, told = run("history", results, "-o", out, "--model", model, "--save", folder)
+    assert code == 0
+    assert f"{model}, period year" in told
+    table = pl.read_parquet(out)
+    assert table.height == 50
+    assert table["margin_mean"].null_count() == (0 if model == "ttt-d" else 50)
+    code, shown, told = run("rank", folder, "--at", "1975")
+    if model in ("elo", "glicko2"):
+        assert code == 1
+        assert "answers no questions" in told
+    else:
+        assert code == 0
+        assert ("margin_mean" in shown) == (model == "ttt-d")
+
+
+def test_no_convergence_is_told_and_ends_with_1(results: Path, tmp_path: Path) -> None:
+    out = tmp_path / "curves.parquet"
+    code, _, told = run("history", results, "-o", out, "--max-sweeps", "1", "-q")
+    assert code == 1
+    assert "warning: after 1 sweeps" in told
+    assert out.exists()
+    code, _, told = run("history", results, "-o", out, "--max-sweeps", "1")
+    assert "NOT CONVERGED" in told
+
+
+def test_rows_that_cannot_be_used_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "results.csv"
+    path.write_text("time,player_1,player_2,score\n1970,a,b,1\n1971,b,c,0\n,a,c,1\n1971,a,b,7\n")
+    code, _, told = run("history", path, "-o", tmp_path / "c.csv")
+    assert code == 0
+    assert "warning: left out 1 of 3 results: 1 with no time" in told
+    assert "1 games or rows could not be read" in told
+
+
+def test_a_saved_history_says_how_it_was_made(saved: Path) -> None:
+    made = json.loads((saved / "provenance.json").read_text())
+    assert made["command"] == "history"
+    assert made["options"]["first_mover"] == "learn"
+    assert made["inputs"][0]["name"].endswith("results.parquet")
+
+
+def test_predict_agrees_with_the_history(saved: Path, tmp_path: Path) -> None:
+    out = tmp_path / "chances.csv"
+    asked: list[str | Path] = [
+        "predict",
+        saved,
+        "ada",
+        "Strong, Bea",
+        "--at",
+        "1975",
+        "--first-mover",
+        "2",
+    ]
+    code, shown, _ = run(*asked, "-o", out)
+    assert code == 0
+    assert shown == ""
+    row = pl.read_csv(out).row(0, named=True)
+    expected = History.load(saved).predict("strong, ada", "strong, bea", 1975, first_mover=2)
+    assert (row["win"], row["draw"], row["loss"]) == pytest.approx(expected)
+    code, shown, _ = run(*asked)
+    assert f"{100 * expected.win:.1f} %" in shown
+    assert "strong, bea moves first" in shown
+    code, shown, _ = run(*asked, "--format", "ndjson")
+    assert json.loads(shown)["win"] == pytest.approx(expected.win)
+
+
+def test_compare_across_times(saved: Path) -> None:
+    code, shown, _ = run("compare", saved, "strong, ada@1972", "bea@1978")
+    assert code == 0
+    answer = History.load(saved).compare("strong, ada", "strong, bea", 1972, 1978)
+    assert answer.probability > 0.999
+    assert "the first was the stronger: over 99.9 %" in shown
+    assert f"{answer.difference.mean:.1f}" in shown
+    code, text, _ = run("compare", saved, "ada@1972", "ada@1978", "-o", "-")
+    row = pl.read_csv(text.encode()).row(0, named=True)
+    # One player at two times is not independent of herself.
+    assert row["difference_sd"] < np.hypot(row["sd_1"], row["sd_2"])
+
+
+@pytest.mark.parametrize(
+    ("name", "complaint"),
+    [
+        ("strong", "'strong' may be 2 players: strong, "),
+        ("weak", "may be 2 players"),
+        ("nobody", "no player is called 'nobody'"),
+        ("strung, ada", "did you mean strong, ada"),
+    ],
+)
+def test_names_must_mean_one_player(saved: Path, name: str, complaint: str) -> None:
+    code, _, told = run("predict", saved, name, "cy", "--at", "1975")
+    assert code == 1
+    assert complaint in told
+
+
+@pytest.mark.parametrize("name", ["STRONG,Ada", "Ada Strong", "ong, a", "strong, ada"])
+def test_names_may_be_written_in_other_ways(saved: Path, name: str) -> None:
+    code, text, _ = run("predict", saved, name, "cy", "--at", "1975", "-o", "-")
+    assert code == 0
+    assert pl.read_csv(text.encode())["player_1"].to_list() == ["strong, ada"]
+
+
+def test_a_whole_name_that_is_part_of_a_better_known_one(tmp_path: Path) -> None:
+    path = tmp_path / "results.csv"
+    rows = ["1970,fischer,b,1", *['1970,"Fischer, Robert",b,1'] * 3]
+    path.write_text("time,player_1,player_2,score\n" + "\n".join(rows) + "\n")
+    assert run("history", path, "--save", tmp_path / "h", "-q")[0] == 0
+    code, shown, told = run("predict", tmp_path / "h", "fischer", "b", "--at", "1970")
+    assert code == 0
+    assert "fischer (1 games) is taken; not meant: fischer, robert (3 games)" in told
+    assert "robert" not in shown
+    code, _, told = run("predict", tmp_path / "h", "robert", "b", "--at", "1970", "--format", "csv")
+    assert code == 0
+    assert told == ""
+
+
+def test_a_format_alone_writes_to_standard_output(results: Path) -> None:
+    code, shown, _ = run("history", results, "--format", "csv", "-q")
+    assert code == 0
+    assert shown.startswith("player,time,mean")
+    code, shown, _ = run("tune", results, "--beta", "300", "--tau", "9", "--format", "csv", "-q")
+    assert code == 0
+    assert shown.startswith("point,beta,tau")
+
+
+def test_rank_can_be_narrowed(saved: Path, tmp_path: Path) -> None:
+    code, shown, _ = run("rank", saved, "--at", "1975", "--most", "2")
+    assert code == 0
+    assert "and 3 more" in shown
+    out = tmp_path / "top.csv"
+    code, _, _ = run("rank", saved, "--at", "1975-06-01", "--most", "2", "-o", out)
+    assert pl.read_csv(out)["rank"].to_list() == [1, 2]
+    code, text, _ = run("rank", saved, "--at", "1990", "--within", "5", "-o", "-")
+    assert len(text.splitlines()) == 1
+    code, text, _ = run("rank", saved, "--at", "1975", "--games", "100000", "-o", "-")
+    assert len(text.splitlines()) == 1
+
+
+def test_tune_shows_the_grid_and_refines_it(results: Path, tmp_path: Path) -> None:
+    out = tmp_path / "grid.csv"
+    code, shown, told = run(
+        "tune", results, "--beta", "200:400:3", "--tau", "10", "--draw", "150", "--window", "0",
+        "--optimise", "-o", out,
+    )  # fmt: skip
+    assert code == 0
+    table = pl.read_csv(out)
+    assert table["point"].to_list() == ["grid"] * 3 + ["refined"]
+    assert table["beta"].to_list()[:3] == [200.0, 300.0, 400.0]
+    best = table.filter("best")
+    assert best["evidence"][0] == table["evidence"].max()
+    assert best["beta"][0] == pytest.approx(300.0, rel=0.2)
+    assert shown.count("<- best") == 1
+    assert "200 fast games" in told
+    made = json.loads((tmp_path / "grid.csv.provenance.json").read_text())
+    assert made["options"]["beta"] == [200.0, 300.0, 400.0]
+
+
+def test_tune_by_prediction_with_margins(results: Path) -> None:
+    code, shown, _ = run(
+        "tune", results, "--model", "ttt-d", "--beta", "300", "--tau", "10,20", "--margin-mu",
+        "100:300:2", "--by", "prequential", "--start", "1975", "--window", "0",
+    )  # fmt: skip
+    assert code == 0
+    assert "best by prequential log-loss" in shown
+    assert "margin_mu" in shown
+    assert "at the grid's edge" in shown
+
+
+def test_a_tuning_without_convergence_ends_with_1(results: Path) -> None:
+    code, shown, told = run(
+        "tune", results, "--beta", "300", "--tau", "10", "--max-sweeps", "1", "-q"
+    )
+    assert code == 1
+    assert "NOT CONVERGED" in shown
+    assert "1 of 1 points did not converge" in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["history"], "nothing to write"),
+        (["history", "-o", "x.docx"], "no known format"),
+        (["history", "-o", "-", "--model", "luck"], "--model: expected one of"),
+        (["history", "-o", "-", "--model", "elo", "--beta", "3"], "--beta means nothing"),
+        (["history", "-o", "-", "--margin-mu", "3"], "--margin-mu means nothing"),
+        (["history", "-o", "-", "--model", "ttt-d", "--draw", "3"], "--draw means nothing"),
+        (["history", "-o", "-", "--draw", "some"], "--draw: expected share or a number"),
+        (["history", "-o", "-", "--first-mover", "x"], "--first-mover: expected learn"),
+        (["history", "-o", "-", "--newcomers", "x"], "newcomers to be one of learn"),
+        (["history", "-o", "-", "--period", "week"], "--period: expected year"),
+        (["history", "-o", "-", "--beta", "-1"], "positive beta"),
+        (["tune", "--beta", "1:2", "--tau", "3"], "LOW:HIGH:POINTS"),
+        (["tune", "--beta", "300", "--tau", "3", "--model", "elo"], "--model: expected ttt"),
+        (["tune", "--beta", "300", "--tau", "3", "--margin-mu", "9"], "belong to the model ttt-d"),
+        (["tune", "--beta", "300", "--tau", "3", "--optimise"], "several values"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(
+    results: Path, arguments: list[str], complaint: str
+) -> None:
+    code, _, told = run(arguments[0], results, *arguments[1:])
+    assert code == 1
+    assert complaint in told
+    assert "Traceback" not in told
+
+
+def test_questions_need_a_history_and_times(tmp_path: Path, saved: Path) -> None:
+    code, _, told = run("rank", tmp_path, "--at", "1985")
+    assert code == 1
+    assert "holds no history" in told
+    code, _, told = run("compare", saved, "ada", "bea@1975")
+    assert code == 1
+    assert 'as in "ada@1972"' in told
+    code, _, told = run("rank", saved, "--at", "then")
+    assert code == 1
+    assert "expected a date or a number" in told
