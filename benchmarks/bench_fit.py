@@ -151,7 +151,7 @@ def main() -> None:
         f"{TURNS:,} turns of {MOVES} moves; the baseline on {arguments.part} of them, in proportion"
     )
     plain = seconds(lambda: plain_gradient(rows, chosen)) * scale
-    once = seconds(ours, 5)
+    once = seconds(ours, 7)
     print(f"1. evaluation with gradient: {plain / once:.0f} times the plain loop")
     plain = seconds(lambda: plain_fit(rows, chosen), 1) * scale
     whole = seconds(lambda: fit_agent(spreads), 3)
@@ -159,11 +159,9 @@ def main() -> None:
     s, c = plain_fit(rows, chosen)
     found = fit_agent(part)
     print(f"   both on the part: s {s:.5f} and {found.s:.5f}, c {c:.5f} and {found.c:.5f}")
-    print(
-        f"3. two threads: {seconds(lambda: ours(1), 5) / seconds(lambda: ours(2), 5):.2f} times one"
-    )
-    small, large = (_memory(turns) for turns in (TURNS // 5, 2 * TURNS))
-    none = _memory(100)
+    one, two = seconds(lambda: ours(1), 7), seconds(lambda: ours(2), 7)
+    print(f"3. two threads: {one / two:.2f} times one")
+    none, small, large = (_memory(turns) for turns in (100, TURNS, 10 * TURNS))
     print(
         f"4. memory over that of 100 turns, at ten times the turns: "
         f"{(large - none) / (small - none):.1f} times ({small - none} and {large - none} MB)"

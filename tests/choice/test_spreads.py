@@ -235,7 +235,7 @@ def test_wrong_frames_are_refused() -> None:
         )
     with pytest.raises(TableError, match="wrong type"):
         Spreads.from_frame(rows.with_columns(value=pl.lit("good")))
-    with pytest.raises(TableError, match="without a value"):
+    with pytest.raises(TableError, match="no decision or no value"):
         Spreads.from_frame(rows.with_columns(value=pl.lit(None, dtype=pl.Float64)))
     with pytest.raises(TableError, match="empty"):
         Spreads.from_frame(rows[:0])
