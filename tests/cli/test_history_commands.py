@@ -134,6 +134,11 @@ def test_a_table_of_any_kind_with_a_flag(ending: str, tmp_path: Path) -> None:
     code, _, told = run(*given[:2], other, *given[2:])
     assert code == 0
     assert "2,000 games" in told
+    assert "not all tables tell which they are" in told
+    # Without any word about speed that is said too.
+    code, _, told = run("history", other, *given[2:])
+    assert "0 fast games" in told
+    assert "of 1,000 games the speed is not known" in told
 
 
 def test_years_bound_the_games(results: Path, tmp_path: Path) -> None:

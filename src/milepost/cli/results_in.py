@@ -74,7 +74,9 @@ def choose_results(
     """Read results from PGN or tables; leave out fast games and other years if asked."""
     from milepost.errors import InputError
 
-    results = _read(inputs, mapping, keep_names, aliases, keep_duplicates, skip_fast, quiet=quiet)
+    results, clear = _read(
+        inputs, mapping, keep_names, aliases, keep_duplicates, skip_fast, quiet=quiet
+    )
     made: dict[str, Any] = {
         "map": mapping, "keep_names": keep_names, "aliases": aliases,
         "keep_duplicates": keep_duplicates, "fast": "left out" if skip_fast else "counted",
@@ -87,16 +89,21 @@ def choose_results(
         told = f"{'' if first is None else first}-{'' if last is None else last}"
         said.append(f"years {told}: {len(results):,} of {before:,} results")
     fast = results["speed"].str.to_lowercase().is_in(_FAST).fill_null(False)
-    made["fast_games"] = int(fast.sum())
-    what = f"{made['fast_games']:,} fast games (flagged fast, or rapid, blitz, bullet)"
+    made["fast_games"] = int(fast.sum()) if clear else None
+    said.append(_about_fast(results["speed"].null_count(), made["fast_games"], skipped=skip_fast))
     if skip_fast:
         results = results.filter(~fast)
-        said.append(f"{what} are left out")
-    else:
-        said.append(f"{what} count like the others")
     if results.is_empty():
         raise InputError("no results are left: " + "; ".join(said))
     return Chosen(results, said, made)
+
+
+def _about_fast(unknown: int, fast: int | None, *, skipped: bool) -> str:
+    if fast is None:
+        return "fast games count like the others; not all tables tell which they are"
+    line = f"{fast:,} fast games (flagged fast, or rapid, blitz, bullet) "
+    line += "are left out" if skipped else "count like the others"
+    return line + (f"; of {unknown:,} games the speed is not known" if unknown else "")
 
 
 def _read(
@@ -108,7 +115,8 @@ def _read(
     skip_fast: bool,
     *,
     quiet: bool,
-) -> pl.DataFrame:
+) -> tuple[pl.DataFrame, bool]:
+    """Read results; return them, and whether they tell which games are fast in one way."""
     from milepost.errors import InputError
     from milepost.games import parse_mapping, read_results
     from milepost.games.loading import are_tables
@@ -120,9 +128,15 @@ def _read(
         "keep_duplicates": keep_duplicates,
     }
     fields = parse_mapping(mapping) if mapping else {}
+    clear = True
     if are_tables(sources):
         settings["keep_names"] = keep_names
-        fields = _with_flag(fields, [source.name for source in sources], skip_fast=skip_fast)
+        fields, clear = _with_flag(fields, [source.name for source in sources])
+        if skip_fast and not clear:
+            raise InputError(
+                "not all tables tell in the same way which games are fast (a column fast, or "
+                "speed): say it with --map speed=COLUMN, or give them to milepost results apart"
+            )
     elif fields or keep_names:
         raise InputError("--map and --keep-names are for tables; PGN headers need neither")
     with show.progress_bar("reading", quiet=quiet) as report:
@@ -132,28 +146,23 @@ def _read(
         typer.echo(
             f"warning: {lost:,} games or rows could not be read (see milepost results)", err=True
         )
-    return results
+    return results, clear
 
 
-def _with_flag(fields: dict[str, str], names: list[str], *, skip_fast: bool) -> dict[str, str]:
-    """Read a column `fast` as the speed, where the tables have one and no other speed."""
-    from milepost.errors import InputError
+def _with_flag(fields: dict[str, str], names: list[str]) -> tuple[dict[str, str], bool]:
+    """Read a column `fast` as the speed, where all tables have one and no other speed.
 
+    Also returns whether it is clear which games are fast.
+    """
     if {"speed", "speed:"} & fields.keys():
-        return fields
+        return fields, True
     columns = [_columns_of(name) for name in names]
     flagged = ["fast" in each for each in columns]
     if not any(flagged):
-        return fields
-    clear = not any("speed" in each or each >= _GAMES_COLUMNS for each in columns)
-    if all(flagged) and clear:
-        return {**fields, "speed": "fast"}
-    if skip_fast:
-        raise InputError(
-            "not all tables tell in the same way which games are fast (a column fast, or speed): "
-            "say it with --map speed=COLUMN, or give such tables one by one to milepost results"
-        )
-    return fields
+        return fields, True
+    if all(flagged) and not any("speed" in c or c >= _GAMES_COLUMNS for c in columns):
+        return {**fields, "speed": "fast"}, True
+    return fields, False
 
 
 def _columns_of(name: str) -> set[str]:
