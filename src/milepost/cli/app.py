@@ -19,6 +19,10 @@ from milepost.cli.store import store_app
 from milepost.errors import MilepostError
 
 
+_RESUMES = {"games", "results", "turns", "players", "select", "analyse", "demo"}
+"""Commands that keep what they have done when they are interrupted."""
+
+
 class _Group(TyperGroup):
     """The commands, with errors turned into messages and exit codes."""
 
@@ -29,9 +33,9 @@ class _Group(TyperGroup):
             typer.echo(f"milepost: {error}", err=True)
             raise typer.Exit(1) from error
         except KeyboardInterrupt:
-            typer.echo(
-                "\nmilepost: interrupted; the same command goes on where this one stopped", err=True
-            )
+            kept = ctx.invoked_subcommand in _RESUMES
+            later = "goes on where this one stopped" if kept else "begins anew"
+            typer.echo(f"\nmilepost: interrupted; the same command {later}", err=True)
             raise typer.Exit(130) from None
         except BrokenPipeError:
             # The reader of our output (head, less) has left: not an error of ours.
