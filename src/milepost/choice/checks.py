@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -68,14 +68,16 @@ def _refuse(wrong: npt.NDArray[np.bool_], values: Floats, offsets: Ints) -> None
         )
 
 
-def group_codes(groups: npt.ArrayLike | None, decisions: int) -> Ints:
+def group_codes(groups: Iterable[Hashable] | None, decisions: int) -> Ints:
     """Return groups of any type as numbers; without them each decision is its own."""
     if groups is None:
         return np.arange(decisions, dtype=np.int64)
-    labels = np.asarray(groups)
+    labels = groups.tolist() if isinstance(groups, np.ndarray) else list(groups)
     if len(labels) != decisions:
         raise InputError(f"{len(labels)} groups for {decisions} decisions")
-    return np.unique(labels, return_inverse=True)[1].astype(np.int64).reshape(-1)
+    numbers: dict[Hashable, int] = {}
+    codes = [numbers.setdefault(label, len(numbers)) for label in labels]
+    return np.array(codes, dtype=np.int64)
 
 
 def decision_column(

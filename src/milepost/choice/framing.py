@@ -111,6 +111,11 @@ def spreads_from_frame(
 def _truth(frame: pl.DataFrame, column: str) -> pl.Expr:
     """Whether each option was the chosen one: numbers, truth values, or words for them."""
     if frame.schema[column] != pl.String:
+        if frame.schema[column].is_numeric():
+            said = pl.col(column).cast(pl.Float64).fill_null(0.0).fill_nan(0.0)
+            odd = frame.filter(~said.is_in([0.0, 1.0]))[column]
+            if len(odd):
+                raise TableError(f"the column {column} says {odd[0]} where 1 or 0 is expected")
         return pl.col(column).cast(pl.Float64).fill_null(0.0).fill_nan(0.0).ne(0.0)
     words = pl.col(column).str.strip_chars().str.to_lowercase().fill_null("")
     unknown = frame.select(words.filter(~words.is_in([*_YES, *_NO])))

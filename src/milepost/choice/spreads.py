@@ -6,7 +6,7 @@ the chooser's own view in one unit (pawns, in chess), best first within a decisi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -122,7 +122,10 @@ class Spreads:
             if len({len(row) for row in rows}) > 1:
                 raise InputError("every option needs a value (or NaN) at every depth")
             depth_values = np.array(rows, dtype=np.float64)
-        picked = np.array([OUTSIDE if each is None else each for each in chosen], dtype=np.int64)
+        picked = whole_numbers(
+            np.array([OUTSIDE if each is None else each for each in chosen] or np.zeros(0)),
+            "chosen indices",
+        )
         return cls.from_arrays(offsets, flat, picked, depth_values=depth_values, **more)
 
     @classmethod
@@ -132,7 +135,7 @@ class Spreads:
         values: npt.ArrayLike,
         chosen: npt.ArrayLike,
         *,
-        groups: npt.ArrayLike | None = None,
+        groups: Iterable[Hashable] | None = None,
         weights: npt.ArrayLike | None = None,
         rating: npt.ArrayLike | None = None,
         depth_values: npt.ArrayLike | None = None,
@@ -300,6 +303,28 @@ def _best_first(spreads: Spreads) -> Spreads:
     )
 
 
+def _without_padding(spreads: Spreads) -> Spreads:
+    """Drop padding, which stands last: it changes nothing."""
+    real = spreads.values > -np.inf
+    if real.all():
+        return spreads
+    counts = np.add.reduceat(real, spreads.offsets[:-1])
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    places = None
+    if spreads.places is not None:
+        # The places that are left close up.
+        order = np.lexsort((spreads.places[real], np.repeat(np.arange(len(counts)), counts)))
+        places = np.empty(len(order), dtype=np.int64)
+        places[order] = np.arange(len(order)) - np.repeat(offsets[:-1], counts)
+    return replace(
+        spreads,
+        offsets=offsets,
+        values=spreads.values[real],
+        depth_values=None if spreads.depth_values is None else spreads.depth_values[real],
+        places=places,
+    )
+
+
 def _with_outside(spreads: Spreads, unlisted: npt.ArrayLike | None, treatment: str) -> Spreads:
     missed = spreads.chosen == OUTSIDE
     number = int(missed.sum())
@@ -313,16 +338,14 @@ def _with_outside(spreads: Spreads, unlisted: npt.ArrayLike | None, treatment: s
     extra = np.where(missed, np.maximum(extra, 1), extra)
     if not extra.any():
         return spreads
-    listed = spreads.counts
-    whole = spreads.padded(0)
+    whole = _without_padding(spreads)
+    listed = whole.counts
     counts = listed + extra
     offsets = np.concatenate([[0], np.cumsum(counts)])
     within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], counts)
-    # Each new option repeats the row of the last listed one that is no padding.
-    real = np.add.reduceat(whole.values > -np.inf, whole.offsets[:-1])
+    # Each new option repeats the row of the last listed one.
     rows = np.repeat(whole.offsets[:-1], counts) + np.minimum(within, np.repeat(listed - 1, counts))
     new = within >= np.repeat(listed, counts)
-    rows[new] = np.repeat(whole.offsets[:-1] + real - 1, counts)[new]
     depth_values = whole.depth_values
     if depth_values is not None:
         worst = np.fmin.reduceat(depth_values, whole.offsets[:-1], axis=0)

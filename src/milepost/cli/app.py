@@ -18,7 +18,6 @@ from milepost.cli import analysis, demo, fits, games_in, histories, history_ques
 from milepost.cli.store import store_app
 from milepost.errors import MilepostError
 
-
 _RESUMES = {"games", "results", "turns", "players", "select", "analyse", "demo"}
 """Commands that keep what they have done when they are interrupted."""
 

@@ -93,7 +93,7 @@ def fit(
     ] = "geometric",
     covariance: Annotated[
         str,
-        typer.Option("--covariance", help="sandwich, information (likelihood) or bootstrap."),
+        typer.Option("--covariance", help="sandwich, information (likelihood), bootstrap or none."),
     ] = "sandwich",
     seed: Annotated[int, typer.Option("--seed", help="For the bootstrap.")] = 2011,
     resamples: Annotated[int, typer.Option("--resamples", min=2, help="For the bootstrap.")] = 200,
@@ -145,8 +145,9 @@ def fit(
     reference = None
     if method == "reference":
         reference, settings = {"width": width}, {}
-    decisions, made = _decisions(inputs, store, setup, by or [], workers=workers, quiet=quiet)
     named = parse_fields(fields) if fields else None
+    _check_settings(settings, combine, line=line)
+    decisions, made = _decisions(inputs, store, setup, by or [], workers=workers, quiet=quiet)
     told = {name: str(value) for name, value in (settings or {"width": width}).items()}
     told |= {"by": ",".join(by or []), "seed": str(seed), "outside": outside, **made}
     made = provenance("fit", told, table_inputs(find_sources(inputs)))
@@ -155,7 +156,11 @@ def fit(
         if output is not None:
             write_table(table, output, form=form, made=made)
         if output != "-":
-            _show_numbers(table, "s and c free; then c on a line, s fitted again: c_fit, s_fit")
+            shown = ["level", "n", "s", "c", "c_fit", "s_fit", "se_s_fit", "mm_projected",
+                     "mm_actual", "ad_projected", "ad_actual", "qfit"]  # fmt: skip
+            _show_numbers(table.select(shown), "s, c free; then c on a line, s again: c_fit, s_fit")
+        if not table["converged"].all():
+            raise typer.Exit(1)
         return
     with show.counting_bar("fitting", quiet=quiet) as tell:
         table, left_out = fit_groups(
@@ -230,7 +235,9 @@ def models(
     if gates is not None:
         write_table(found.gates, gates, form=form, made=made)
     typer.echo(f"{spreads}, {folds} folds by group; every figure is of unseen decisions")
-    _show_numbers(found.table, "models, best held-out log-loss (nats a decision) first")
+    columns = ["name", "parameters", "log_loss", "qfit", "ad_overall", "cells_passed", "cells"]
+    _show_numbers(found.table.select(columns), "models, best held-out log-loss (nats) first")
+    typer.echo(found.gate_text())
     admitted = found.table.filter(found.table["admitted"])["name"].to_list()
     typer.echo(f"admitted for ratings: {', '.join(admitted) or 'none'}")
 
@@ -279,6 +286,29 @@ def _decisions(
     return table, {"setup": opened.known_setups().get(found.setup, found.setup)}
 
 
+def _check_settings(settings: dict[str, Any], combine: str, *, line: bool) -> None:
+    """Refuse what cannot be before anything is read."""
+    from milepost.choice.depths import COMBINATIONS
+    from milepost.choice.model import LAPSES
+    from milepost.errors import InputError
+    from milepost.fit.agents import COVARIANCES, METHODS, model_of
+
+    for name, value, known in (
+        ("--method", settings.get("method", "reference"), (*METHODS, "reference")),
+        ("--covariance", settings.get("covariance", "sandwich"), COVARIANCES),
+        ("--combine", combine, COMBINATIONS),
+        ("--lapse-kernel", settings.get("lapse_kernel", "flat"), LAPSES[1:]),
+    ):
+        if value not in known:
+            raise InputError(f"{name} is one of {', '.join(map(str, known))}, got {value!r}")
+    if settings:
+        model_of(**settings)
+        if settings["covariance"] == "information" and settings["method"] != "likelihood":
+            raise InputError("the inverse information belongs to likelihood fits alone")
+    if line and settings.get("covariance", "sandwich") != "sandwich":
+        raise InputError("--line goes with the sandwich covariance")
+
+
 def _deliver(
     table: pl.DataFrame,
     left_out: list[tuple[str, str]],
@@ -305,6 +335,9 @@ def _deliver(
         _show_fits(table, by)
     if not quiet and output not in {None, "-"}:
         typer.echo(f"{len(table):,} fits -> {output}", err=True)
+    for name, what in (("outside", "kept as such"), ("excluded", "left out")):
+        if name in table.columns and table[name].sum():
+            typer.echo(f"chosen outside the options: {table[name].sum():,} {what}", err=True)
     if "converged" in table.columns and not table["converged"].all():
         raise typer.Exit(1)
 
@@ -323,7 +356,7 @@ def _on_a_line(
     from milepost.fit.agents import model_of
     from milepost.fit.groups import split_decisions
 
-    if len(by) != 1 or not decisions.schema[by[0]].is_numeric():
+    if len(by) != 1 or by[0] not in decisions.columns or not decisions.schema[by[0]].is_numeric():
         raise InputError("--line needs --by with one column of numbers (the rating of each group)")
     if not settings:
         raise InputError("--line goes with percentile, likelihood or moments")
@@ -396,7 +429,9 @@ def _show_fits(table: pl.DataFrame, by: list[str]) -> None:
 
 
 def _span(low: float | None, high: float | None) -> str:
-    return "given" if low is None or high is None else f"{low:.3g}-{high:.3g}"
+    if low is None or high is None:
+        return "given"
+    return f"{low:.3g}-{high:.3g}" if abs(low) < float("inf") else "not known"
 
 
 def _show_numbers(table: pl.DataFrame, title: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,11 +16,12 @@ from milepost.choice.projections import RANKS, SLIPS
 from milepost.choice.spreads import Floats, Ints, Spreads
 from milepost.choice.summaries import rank_frequencies
 from milepost.errors import InputError
-from milepost.fit.agents import fit_model
+from milepost.fit.agents import NotConvergedWarning, fit_model
 from milepost.fit.gate import HeldOut, gate_table
 from milepost.fit.smooth import fit_smooth
 
 BAND_WIDTH = 200.0
+_UNRATED = -(10**9)
 BAND_EDGE = 150.0
 """Bands begin at 1550, 1750, …: two hundreds each, and neither is cut in two."""
 
@@ -38,6 +40,21 @@ class Candidate:
     degree: int | tuple[tuple[str, int], ...] = 1
     """Degree of the polynomials of a smooth fit, for all or by parameter."""
 
+    def __post_init__(self) -> None:
+        """Refuse what would be ignored."""
+        if self.method == "smooth" and self.fixed:
+            raise InputError("a smooth fit fits all parameters: none can be given")
+
+    @property
+    def size(self) -> int:
+        """How many numbers are fitted (in each band, unless smooth)."""
+        if self.method != "smooth":
+            return len(self.model.parameters) - len(self.fixed)
+        if isinstance(self.degree, int):
+            return len(self.model.parameters) * (self.degree + 1)
+        given = dict(self.degree)
+        return sum(given.get(name, 1) + 1 for name in self.model.parameters)
+
     @property
     def name(self) -> str:
         """For tables."""
@@ -54,11 +71,29 @@ class Comparison:
     """One row a candidate and band: the admission gate."""
     folds: int
     """Folds of the cross-validation, by group."""
+    failed: tuple[tuple[str, str], ...] = ()
+    """Candidates that could not be fitted, with the reason."""
 
     def __str__(self) -> str:
-        """Show the table."""
-        with pl.Config(tbl_rows=-1, tbl_cols=-1, tbl_width_chars=160, float_precision=4):
-            return str(self.table)
+        """Show the table and the gate."""
+        shown = self.table.select(
+            "name", "log_loss", "qfit", "ad_overall", "cells_passed", "cells", "admitted"
+        )
+        with pl.Config(tbl_rows=-1, tbl_cols=-1, tbl_width_chars=160, fmt_str_lengths=60):
+            return f"{shown}\n{self.gate_text()}"
+
+    def gate_text(self) -> str:
+        """Return the gate in lines: a letter for each criterion in each band."""
+        lines = ["gate, band by band: m match rate, e error, s slips over 1, S over 3; - fails"]
+        for name in self.table["name"]:
+            marks = []
+            for row in self.gates.filter(pl.col("name") == name).iter_rows(named=True):
+                passed = [row[f"{key}_passes"] for key in ("mm", "ad", "slips1", "slips3")]
+                letters = "".join(a if b else "-" for a, b in zip("mesS", passed, strict=True))
+                marks.append(f"{row['band']} {letters}")
+            lines.append(f"  {name}: {', '.join(marks)}")
+        lines += [f"  {name}: not compared, {reason}" for name, reason in self.failed]
+        return "\n".join(lines)
 
 
 def compare(
@@ -100,20 +135,30 @@ def compare(
         if isinstance(candidates, Mapping)
         else {each.name: each for each in candidates}
     )
+    if len(named) < len(candidates):
+        raise InputError("two candidates have the same name: give names of your own")
     labels, codes = _bands(spreads, bands)
     fold = _folds(spreads, folds, rng or np.random.default_rng(2011))
     rows, gates = [], []
+    failed: list[tuple[str, str]] = []
     for done, (name, candidate) in enumerate(named.items()):
         if progress is not None:
             progress(name, done, len(named))
-        said, converged = _held_out(spreads, candidate, fold, folds, codes)
+        try:
+            with warnings.catch_warnings():
+                # The table says whether all fits converged.
+                warnings.simplefilter("ignore", NotConvergedWarning)
+                said, converged = _held_out(spreads, candidate, fold, folds, codes, labels)
+        except InputError as error:
+            failed.append((name, str(error)))
+            continue
         gate = gate_table(said, codes, labels)
         share = said.weights / said.weights.sum()
         frequency_gap = said.frequencies - said.actual_frequencies
         rows.append(
             {
                 "name": name,
-                "parameters": len(candidate.model.parameters) - len(candidate.fixed),
+                "parameters": candidate.size,
                 "log_loss": -float(share @ said.ln_chosen),
                 "qfit": float(10_000 * (frequency_gap[:RANKS] ** 2).mean()),
                 "mm_worst": float((gate["mm_projected"] - gate["mm_actual"]).abs().max()),  # type: ignore[arg-type]
@@ -121,14 +166,16 @@ def compare(
                 "ad_overall": float(share @ said.error / (share @ said.actual_error) - 1),
                 "cells_passed": _cells(gate),
                 "cells": 4 * len(gate),
-                "admitted": bool(gate["passes"].all()),
+                "admitted": bool(gate["passes"].all()) and converged,
                 "within_noise": bool(gate["within_noise"].all()),
                 "converged": converged,
             }
         )
         gates.append(gate.with_columns(pl.lit(name).alias("name")).select("name", *gate.columns))
+    if not rows:
+        raise InputError("no candidate could be fitted: " + "; ".join(map(": ".join, failed)))
     table = pl.DataFrame(rows).sort("log_loss")
-    return Comparison(table, pl.concat(gates), folds)
+    return Comparison(table, pl.concat(gates), folds, tuple(failed))
 
 
 def _cells(gate: pl.DataFrame) -> int:
@@ -142,12 +189,17 @@ def _bands(spreads: Spreads, bands: npt.ArrayLike | None) -> tuple[list[str], In
         if len(codes) != len(spreads):
             raise InputError(f"{len(codes)} bands for {len(spreads)} decisions")
         return [str(label) for label in labels], codes.astype(np.int64)
-    if spreads.rating is None or not np.isfinite(spreads.rating).all():
+    if spreads.rating is None or not np.isfinite(spreads.rating).any():
         return ["all"], np.zeros(len(spreads), dtype=np.int64)
-    place = np.floor((spreads.rating - BAND_EDGE) / BAND_WIDTH).astype(np.int64)
+    known = np.isfinite(spreads.rating)
+    place = np.full(len(spreads), _UNRATED)
+    place[known] = np.floor((spreads.rating[known] - BAND_EDGE) / BAND_WIDTH).astype(np.int64)
     values, codes = np.unique(place, return_inverse=True)
-    lows = (values * BAND_WIDTH + BAND_EDGE).astype(np.int64)
-    names = [f"{low}-{low + int(BAND_WIDTH) - 1}" for low in lows]
+    lows = values * int(BAND_WIDTH) + int(BAND_EDGE)
+    names = [
+        "no rating" if value == _UNRATED else f"{low}-{low + int(BAND_WIDTH) - 1}"
+        for value, low in zip(values, lows, strict=True)
+    ]
     return names, codes.astype(np.int64)
 
 
@@ -160,7 +212,12 @@ def _folds(spreads: Spreads, folds: int, rng: np.random.Generator) -> Ints:
 
 
 def _held_out(
-    spreads: Spreads, candidate: Candidate, fold: Ints, folds: int, bands: Ints
+    spreads: Spreads,
+    candidate: Candidate,
+    fold: Ints,
+    folds: int,
+    bands: Ints,
+    labels: Sequence[str],
 ) -> tuple[HeldOut, bool]:
     model = candidate.model
     theta = np.empty((len(spreads), len(model.parameters)))
@@ -178,13 +235,16 @@ def _held_out(
             continue
         for band in np.unique(bands):
             train = spreads.take(~unseen & (bands == band))
-            fit = fit_model(
-                train,
-                model,
-                method=candidate.method,
-                fixed=dict(candidate.fixed),
-                covariance="none",
-            )
+            try:
+                fit = fit_model(
+                    train,
+                    model,
+                    method=candidate.method,
+                    fixed=dict(candidate.fixed),
+                    covariance="none",
+                )
+            except InputError as error:
+                raise InputError(f"band {labels[band]}: {error}") from error
             theta[unseen & (bands == band)] = fit.theta
             converged &= fit.converged
     return _score(spreads, model, theta), converged

@@ -15,7 +15,6 @@ import numpy as np
 
 from milepost.choice.evaluate import Evaluated
 from milepost.choice.spreads import Floats, Ints
-from milepost.errors import InputError
 from milepost.fit.moments import actual_moments, moment_scale
 from milepost.fit.percentiles import GRID, up_shares
 from milepost.fit.problem import Problem
@@ -36,17 +35,17 @@ def group_sums(values: Floats, groups: Ints) -> Floats:
     return sums
 
 
-def clustered(values: Floats, groups: Ints) -> Floats:
+def clustered(values: Floats, groups: Ints, parameters: int) -> Floats:
     """Return the covariance of the sum of rows that are independent between groups only.
 
-    The sum of squares over G groups is raised by G / (G - 1), as their mean was fitted.
+    The sum of squares over G groups is raised by G / (G - 1), as their mean was fitted. With no
+    more groups than parameters all is NaN.
     """
     sums = group_sums(values, groups)
     count = len(sums)
-    if count < 2:
-        raise InputError(
-            "one group alone does not tell how groups vary; give each decision its own"
-        )
+    if count <= parameters:
+        # So few groups span no covariance of so many parameters: no interval can be had.
+        return np.full((values.shape[1], values.shape[1]), np.nan)
     answer: Floats = sums.T @ sums * (count / (count - 1))
     return answer
 
@@ -80,7 +79,7 @@ def likelihood_covariance(problem: Problem, moving: Floats, *, kind: str = "sand
         return inverse(likelihood_information(problem, moving))
     said = problem.evaluate(moving)
     scores = (problem.weights[:, None] * said.d_ln_chosen)[:, problem.free]
-    middle = clustered(scores, problem.prepared.spreads.groups)
+    middle = clustered(scores, problem.prepared.spreads.groups, len(moving))
     bread = inverse(likelihood_curvature(problem, moving))
     return sandwich(bread, middle)
 
@@ -97,7 +96,9 @@ def percentile_covariance(problem: Problem, said: Evaluated, grid: Floats = GRID
     up = np.empty((len(weights), len(grid)))
     up_shares(said.before, said.ln_chosen, grid, up)
     share = weights / weights.sum()
-    middle = clustered(share[:, None] * (up - share @ up), problem.prepared.spreads.groups)
+    groups = problem.prepared.spreads.groups
+    parameters = int(problem.free.sum())
+    middle = clustered(share[:, None] * (up - share @ up), groups, parameters)
     return _least_squares_covariance(slopes[:, problem.free], middle)
 
 
@@ -113,7 +114,8 @@ def moment_covariance(problem: Problem, said: Evaluated) -> Floats:
     slopes = np.stack([share @ said.d_first, share @ said.d_error])[:, problem.free]
     differences = (projected - actual_moments(problem)) / scale
     differences -= share @ differences
-    middle = clustered(share[:, None] * differences, problem.prepared.spreads.groups)
+    groups = problem.prepared.spreads.groups
+    middle = clustered(share[:, None] * differences, groups, int(problem.free.sum()))
     return _least_squares_covariance(slopes / scale[:, None], middle)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ import polars as pl
 
 from milepost.choice.spreads import BOUND, Spreads
 from milepost.errors import InputError, TableError
-from milepost.fit.agents import fit_agent
+from milepost.fit.agents import NotConvergedWarning, fit_agent
 from milepost.fit.reference import fit_reference
 from milepost.tables import as_frame
 
@@ -71,6 +72,8 @@ def split_decisions(
             f"there is no column {', '.join(missing)} to part by; found {', '.join(frame.columns)}"
         )
     is_spreads = isinstance(frame.schema.get("values"), pl.List)
+    if not is_spreads and {"game_id", "values"} <= set(frame.columns):
+        raise TableError("a spreads table keeps its lists in Parquet or NDJSON only: write it so")
     if not is_spreads:
         needed = ("decision", "value", "chosen")
         named = {field: field for field in FIELDS if field in needed or field in frame.columns}
@@ -122,8 +125,12 @@ def fit_groups(
     """
     rows: list[dict[str, Any]] = []
     left_out = []
+    frame = as_frame(data)
+    unnamed = len(frame) - len(frame.drop_nulls([name for name in by if name in frame.columns]))
+    if by and unnamed:
+        left_out.append((f"{unnamed:,} rows", f"no value of {' or '.join(by)}"))
     for done, (labels, spreads) in enumerate(
-        split_decisions(data, by, fields=fields, outside=outside)
+        split_decisions(frame, by, fields=fields, outside=outside)
     ):
         named = dict(zip(by, labels, strict=True))
         name = ", ".join(map(str, labels)) or "all decisions"
@@ -135,7 +142,10 @@ def fit_groups(
             if reference is not None:
                 rows.append({**named, **_competence(spreads, reference)})
                 continue
-            result = fit_agent(spreads, **settings)
+            with warnings.catch_warnings():
+                # The row says whether the fit converged.
+                warnings.simplefilter("ignore", NotConvergedWarning)
+                result = fit_agent(spreads, **settings)
         except InputError as error:
             left_out.append((name, str(error)))
             continue

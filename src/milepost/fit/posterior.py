@@ -14,6 +14,7 @@ from milepost.choice.spreads import Floats, Spreads
 from milepost.errors import InputError
 from milepost.fit.covariance import inverse, likelihood_information
 from milepost.fit.problem import make_problem
+from milepost.fit.result import check_level
 from milepost.fit.search import greatest_likelihood
 
 LogPrior = Callable[[Floats, Floats], Floats]
@@ -60,6 +61,7 @@ class AgentPosterior:
 
     def region(self, level: float = 0.95) -> dict[str, tuple[float, float]]:
         """Return central regions of s and c."""
+        check_level(level)
         answer = {}
         for name, grid, mass in self._margins():
             # Each cell's mass is spread evenly over the cell, in the logarithm.

@@ -16,6 +16,7 @@ from milepost.errors import InputError
 S_LIMITS = (1e-6, 1e4)
 C_LIMITS = (0.01, 20.0)
 """Beyond these a fit has run away; it is reported as not converged."""
+LN_K_LIMIT = 12.0
 _START_S = (0.01, 0.04, 0.12, 0.3, 0.8)
 """Times the median difference."""
 _START_C = (0.3, 0.5, 0.9, 1.6)
@@ -77,9 +78,12 @@ class Problem:
         return replace(self, prepared=prepared)
 
     def escaped(self, theta: Floats) -> bool:
-        """Say whether s or c has run away."""
+        """Say whether s, c, or the k of a mixture has run away."""
         s, c = np.exp(theta[0]), np.exp(theta[1])
-        return not (S_LIMITS[0] < s < S_LIMITS[1] and C_LIMITS[0] < c < C_LIMITS[1])
+        near = S_LIMITS[0] < s < S_LIMITS[1] and C_LIMITS[0] < c < C_LIMITS[1]
+        if self.model.mixes_curves:
+            near = near and abs(theta[self.model.place("k")]) < LN_K_LIMIT
+        return not near
 
 
 def make_problem(

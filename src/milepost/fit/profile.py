@@ -10,7 +10,7 @@ from scipy import optimize, stats
 from milepost.choice.spreads import Floats, Spreads
 from milepost.errors import InputError
 from milepost.fit.problem import Problem, make_problem
-from milepost.fit.result import FitResult, natural_value
+from milepost.fit.result import FitResult, check_level, natural_value
 
 _FURTHEST = 12.0
 """The search for an end goes so many standard errors away."""
@@ -40,6 +40,7 @@ def profile_interval(
     InputError
         If the fit was not by likelihood, or the parameter was not fitted.
     """
+    check_level(level)
     if result.method != "likelihood":
         raise InputError("a profile likelihood belongs to a likelihood fit")
     place = result.model.place(name)

@@ -12,6 +12,7 @@ from scipy import stats
 from milepost.choice.evaluate import Evaluated
 from milepost.choice.spreads import Floats, Spreads
 from milepost.choice.summaries import up_share_cross_moments
+from milepost.errors import InputError
 from milepost.fit.percentiles import GRID, percentile_residuals, up_shares
 from milepost.fit.problem import Problem, make_problem
 
@@ -91,20 +92,43 @@ def percentile_score(
     )
 
 
-def influence(spreads: Spreads, result: FitResult) -> Floats:
+def influence(spreads: Spreads, result: FitResult, grid: Floats = GRID) -> Floats:
     """Return how far each decision moves the parameters of a fit, in standard errors.
 
     The length, in the metric of the fit's covariance, of the step that leaving the decision out
-    would make, to first order: I⁻¹ × score. It is that of the likelihood for fits by other methods
-    too: what surprises the fitted agent most.
+    makes, to first order: I⁻¹ × score for likelihood fits; for percentile fits
+    (J'J)⁻¹ J' (up - R) / T, which is bounded: no single blunder moves those much. Parameters of
+    which the data say nothing are left out.
+
+    Raises
+    ------
+    InputError
+        For other methods, or where the fit has no covariance.
     """
     problem = replace(
         make_problem(spreads, result.model), start=result.theta.copy(), free=result.free.copy()
     )
-    said = problem.evaluate(result.theta[result.free], information=True)
-    total = np.einsum("t,tjk->jk", problem.weights, said.information)
-    bread = np.linalg.inv(total[np.ix_(result.free, result.free)])
-    steps = (problem.weights[:, None] * said.d_ln_chosen)[:, result.free] @ bread
-    metric = np.linalg.inv(result.working_covariance)
+    known = np.isfinite(np.diag(result.working_covariance))
+    if not known.any():
+        raise InputError("the fit has no covariance to measure influence by")
+    moving = result.theta[result.free]
+    weights = problem.weights
+    if result.method == "likelihood":
+        said = problem.evaluate(moving, information=True)
+        total = np.einsum("t,tjk->jk", weights, said.information)
+        bread = total[np.ix_(result.free, result.free)][np.ix_(known, known)]
+        pulls = (weights[:, None] * said.d_ln_chosen)[:, result.free][:, known]
+    elif result.method == "percentile":
+        said = problem.evaluate(moving, up_grid=grid)
+        share = weights / weights.sum()
+        slopes = (said.up_slopes / weights.sum())[:, result.free][:, known]
+        up = np.empty((len(spreads), len(grid)))
+        up_shares(said.before, said.ln_chosen, grid, up)
+        bread = slopes.T @ slopes
+        pulls = share[:, None] * (up - share @ up) @ slopes
+    else:
+        raise InputError(f"influence is known for likelihood and percentile, not {result.method}")
+    steps = pulls @ np.linalg.inv(bread)
+    metric = np.linalg.inv(result.working_covariance[np.ix_(known, known)])
     answer: Floats = np.sqrt(np.einsum("tj,jk,tk->t", steps, metric, steps))
     return answer

@@ -20,6 +20,7 @@ import polars as pl
 
 from milepost.choice.spreads import Floats, Ints, Spreads
 from milepost.errors import InputError
+from milepost.fit.result import check_level
 from milepost.kernels import kernel
 
 K = 0.1
@@ -86,6 +87,7 @@ class CompetencePosterior:
 
     def region(self, level: float = 0.95) -> tuple[float, float]:
         """Return the central region that holds c with this probability."""
+        check_level(level)
         steps = np.diff(self.grid) * 0.5 * (self.density[1:] + self.density[:-1])
         below = np.concatenate([[0.0], np.cumsum(steps)])
         below /= below[-1]
@@ -158,6 +160,8 @@ def fit_reference(
     """
     if not K > 0 or width < 2:
         raise InputError(f"K must be over 0 and the width at least 2, got {K} and {width}")
+    if snapshot_every is not None and snapshot_every < 1:
+        raise InputError(f"snapshots come every so many decisions, from 1, got {snapshot_every}")
     given = None
     if prior is not None:
         given = (np.asarray(prior[0], dtype=np.float64), np.asarray(prior[1], dtype=np.float64))

@@ -14,7 +14,11 @@ from milepost.choice.agent import Agent
 from milepost.choice.model import ChoiceModel
 from milepost.choice.projections import Projection
 from milepost.choice.spreads import Floats
+from milepost.errors import InputError
 from milepost.fit.quality import PercentileScore
+
+FEW_GROUPS = 10
+"""With fewer groups the spread between them is itself hardly known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +41,8 @@ class FitResult:
     """Number of decisions."""
     n_groups: int
     """Number of groups (games)."""
+    excluded: int
+    """Decisions left out because the choice was outside the listed options."""
     projection: Projection
     """What the fitted agent projects for these decisions, beside what was chosen."""
     percentiles: PercentileScore
@@ -98,6 +104,7 @@ class FitResult:
         Taken on the working scale, where estimates are close to normal, with Student's t for the
         number of groups, and carried over; they are not symmetric.
         """
+        check_level(level)
         degrees = max(self.n_groups - int(self.free.sum()), 1)
         reach = float(stats.t.ppf(0.5 + level / 2, degrees))
         answer = {}
@@ -169,6 +176,7 @@ class FitResult:
             "log_likelihood": self.log_likelihood,
             "entropy": self.projection.entropy,
             "outside": self.projection.outside,
+            "excluded": self.excluded,
             "covariance": self.covariance_kind,
             "converged": self.converged,
         }
@@ -190,16 +198,39 @@ class FitResult:
         for name, value in self.parameters.items():
             if name in bounds:
                 low, high = bounds[name]
-                lines.append(f"  {name:8}{value:10.4f}   95 % {low:.4f} to {high:.4f}")
+                span = f"95 % {low:.4f} to {high:.4f}" if np.isfinite(low) else "not known"
+                lines.append(f"  {name:8}{value:10.4f}   {span}")
             else:
                 lines.append(f"  {name:8}{value:10.4f}")
+        if not np.isfinite(self.working_covariance).all():
+            lines.append("  no interval: too few groups, or the data do not say")
+        elif self.n_groups < FEW_GROUPS:
+            lines.append(f"  only {self.n_groups} groups: the intervals are rough")
+        if self.projection.outside or self.excluded:
+            lines.append(
+                f"  chosen outside the listed options: {self.projection.outside:,} kept as such, "
+                f"{self.excluded:,} left out"
+            )
         lines.append(str(self.projection))
+        lines.append("z: for an agent given beforehand; fitted to these choices they are smaller")
         score = self.percentiles
         lines.append(
             f"percentile RMS {score.rms:.4f}, chi-square {score.chi_square:.1f} on "
             f"{score.degrees} degrees of freedom"
         )
         return "\n".join(lines)
+
+
+def check_level(level: float) -> None:
+    """Refuse a level that is no probability.
+
+    Raises
+    ------
+    InputError
+        If it is not between 0 and 1.
+    """
+    if not 0 < level < 1:
+        raise InputError(f"a level lies between 0 and 1 (0.95, say), got {level}")
 
 
 def plain_name(name: str) -> str:

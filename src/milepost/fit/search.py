@@ -30,9 +30,11 @@ _REST = 1e-4
 """A likelihood is at its top if a further step is under so many standard errors."""
 _NOTHING = 1e-10
 """So little information a decision says nothing of a parameter."""
-_UNDETERMINED = "the choices do not tell s and c: they are always or never the best ones"
+_UNDETERMINED = "the choices do not determine s and c"
 _FLAT = 1e-8
 """Information, of the largest, that counts as none."""
+_TOUCHES = 0.05
+"""A blind direction moves s or c if its part along them is larger."""
 _FLAT_SLOPE = 1e-6
 """Nats a decision and unit of the parameter."""
 
@@ -82,7 +84,8 @@ def least_squares(problem: Problem, system_of: Callable[[Problem], System]) -> S
             max_nfev=_MOST_EVALUATIONS,
         )
         settled, message = found.status > 0, str(found.message)
-        if not _determines(on, (both(found.x)[1] ** 2).sum(axis=0)):
+        slopes = both(found.x)[1]
+        if not _determines(on, slopes.T @ slopes):
             settled, message = False, _UNDETERMINED
         return Solution(found.x, float(2 * found.cost), settled, len(seen), message)
 
@@ -104,13 +107,16 @@ def greatest_likelihood(problem: Problem) -> Solution:
         def terms(theta: Floats) -> tuple[float, Floats, Floats]:
             key = theta.tobytes()
             if key not in seen:
-                said = on.evaluate(theta, information=True)
-                curvature = np.einsum("t,tjk->jk", weights, said.information)
-                seen[key] = (
-                    -float(weights @ said.ln_chosen) / total,
-                    -(weights @ said.d_ln_chosen)[free] / total,
-                    curvature[np.ix_(free, free)] / total,
-                )
+                with np.errstate(over="ignore", invalid="ignore"):
+                    said = on.evaluate(theta, information=True)
+                    curvature = np.einsum("t,tjk->jk", weights, said.information)
+                    value = -float(weights @ said.ln_chosen) / total
+                    slope = -(weights @ said.d_ln_chosen)[free] / total
+                curvature = curvature[np.ix_(free, free)] / total
+                if not (np.isfinite(slope).all() and np.isfinite(curvature).all()):
+                    # Out of bounds: a wall, from which the search turns back.
+                    value, slope, curvature = np.inf, np.zeros(len(theta)), np.eye(len(theta))
+                seen[key] = value if np.isfinite(value) else np.inf, slope, curvature
             return seen[key]
 
         found = optimize.minimize(
@@ -123,7 +129,7 @@ def greatest_likelihood(problem: Problem) -> Solution:
         )
         distance = _standard_errors_away(*terms(found.x)[1:], total)
         message = str(found.message)
-        if not _determines(on, np.diag(terms(found.x)[2])):
+        if not _determines(on, terms(found.x)[2]):
             distance, message = np.inf, _UNDETERMINED
         return Solution(found.x, float(found.fun), distance < _REST, len(seen), message)
 
@@ -131,10 +137,21 @@ def greatest_likelihood(problem: Problem) -> Solution:
 
 
 def _determines(problem: Problem, information: Floats) -> bool:
-    """Whether the choices say anything of s and c, where these may move."""
-    full = np.full(len(problem.free), np.inf)
-    full[problem.free] = information
-    return bool((full[[S, C]] > _NOTHING).all())
+    """Whether the choices tell s and c apart from each other and from everything else.
+
+    Directions along which there is next to no information must not move s or c: one difference
+    alone, say, cannot give both.
+    """
+    places = np.flatnonzero(problem.free)
+    wanted = (places == S) | (places == C)
+    size = np.diag(information)
+    if not np.isfinite(information).all() or (size[wanted] <= _NOTHING).any():
+        return False
+    told = size > _NOTHING
+    scale = np.sqrt(size[told])
+    values, vectors = np.linalg.eigh(information[np.ix_(told, told)] / np.outer(scale, scale))
+    blind = vectors[:, values < _FLAT]
+    return bool((np.abs(blind[wanted[told]]) < _TOUCHES).all())
 
 
 def _standard_errors_away(gradient: Floats, curvature: Floats, total: float) -> float:
@@ -162,7 +179,7 @@ def _best_of(
     for start in _starts(problem, cost, follow_on):
         solution = follow_on(problem, start)
         if problem.escaped(problem.full(solution.moving)):
-            solution = replace(solution, converged=False, message="s or c ran away")
+            solution = replace(solution, converged=False, message="a parameter ran away")
         found.append(solution)
     best = max(found, key=lambda each: (each.converged, -each.cost))
     return replace(best, evaluations=sum(each.evaluations for each in found))

@@ -208,4 +208,4 @@ def _covariance(
         rows.append((scores(beta - move) - scores(beta + move)).sum(axis=0) / (2 * step))
     curvature = np.stack(rows)
     bread = inverse(0.5 * (curvature + curvature.T))
-    return sandwich(bread, clustered(scores(beta), spreads.groups))
+    return sandwich(bread, clustered(scores(beta), spreads.groups, len(beta)))
