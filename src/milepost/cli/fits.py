@@ -409,13 +409,13 @@ def _show_fits(table: pl.DataFrame, by: list[str]) -> None:
             *(row[name] for name in by),
             row["n"],
             row["groups"],
-            f"{row['s']:.4g}",
+            f"{row['s']:.3g}",
             _span(row["s_low"], row["s_high"]),
-            f"{row['c']:.4g}",
+            f"{row['c']:.3g}",
             _span(row["c_low"], row["c_high"]),
             f"{row['lapse']:.3f}" if row["lapse"] else "-",
-            f"{100 * row['mm_projected']:.1f} / {100 * row['mm_actual']:.1f}",
-            f"{row['ad_projected']:.4f} / {row['ad_actual']:.4f}",
+            f"{100 * row['mm_projected']:.1f}/{100 * row['mm_actual']:.1f}",
+            f"{row['ad_projected']:.3f}/{row['ad_actual']:.3f}",
             f"{row['qfit']:.3f}" + ("" if row["converged"] else " NOT CONVERGED"),
         ]
         for row in table.iter_rows(named=True)
@@ -424,14 +424,14 @@ def _show_fits(table: pl.DataFrame, by: list[str]) -> None:
     if all(row[lapse] == "-" for row in rows):
         columns.pop(lapse)
         rows = [row[:lapse] + row[lapse + 1 :] for row in rows]
-    title = f"{table['model'][0]}, {table['method'][0]} fits; match and error: projected / actual"
+    title = f"{table['model'][0]}, {table['method'][0]} fits; match and error: projected/actual"
     show.print_table(columns, rows, title=title)
 
 
 def _span(low: float | None, high: float | None) -> str:
     if low is None or high is None:
         return "given"
-    return f"{low:.3g}-{high:.3g}" if abs(low) < float("inf") else "not known"
+    return f"{low:.2g}-{high:.2g}" if abs(low) < float("inf") else "not known"
 
 
 def _show_numbers(table: pl.DataFrame, title: str) -> None:

@@ -119,14 +119,7 @@ def greatest_likelihood(problem: Problem) -> Solution:
                 seen[key] = value if np.isfinite(value) else np.inf, slope, curvature
             return seen[key]
 
-        found = optimize.minimize(
-            lambda theta: terms(theta)[0],
-            start,
-            jac=lambda theta: terms(theta)[1],
-            hess=lambda theta: terms(theta)[2],
-            method="trust-exact",
-            options={"gtol": 1e-7, "maxiter": _MOST_EVALUATIONS, "initial_trust_radius": 0.5},
-        )
+        found = minimise(terms, start)
         distance = _standard_errors_away(*terms(found.x)[1:], total)
         message = str(found.message)
         if not _determines(on, terms(found.x)[2]):
@@ -134,6 +127,44 @@ def greatest_likelihood(problem: Problem) -> Solution:
         return Solution(found.x, float(found.fun), distance < _REST, len(seen), message)
 
     return _best_of(problem, cost, follow)
+
+
+def minimise(
+    terms: Callable[[Floats], tuple[float, Floats, Floats]],
+    start: Floats,
+    *,
+    gtol: float = 1e-7,
+    most: int = _MOST_EVALUATIONS,
+) -> optimize.OptimizeResult:
+    """Minimise a mean loss with its slope and curvature.
+
+    A little is added to the curvature, so that directions that say nothing do not make it
+    singular; the place of the minimum does not depend on it.
+    """
+
+    def curvature(theta: Floats) -> Floats:
+        matrix = terms(theta)[2]
+        ridge: Floats = matrix + 1e-7 * np.diag(matrix).max() * np.eye(len(matrix))
+        return ridge
+
+    try:
+        return optimize.minimize(
+            lambda theta: terms(theta)[0],
+            start,
+            jac=lambda theta: terms(theta)[1],
+            hess=curvature,
+            method="trust-exact",
+            options={"gtol": gtol, "maxiter": most, "initial_trust_radius": 0.5},
+        )
+    except (ValueError, np.linalg.LinAlgError):
+        # Its factorisation broke down: go on without the curvature.
+        return optimize.minimize(
+            lambda theta: terms(theta)[0],
+            start,
+            jac=lambda theta: terms(theta)[1],
+            method="BFGS",
+            options={"gtol": gtol, "maxiter": most},
+        )
 
 
 def _determines(problem: Problem, information: Floats) -> bool:

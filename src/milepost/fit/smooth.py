@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import optimize
 
 from milepost.choice.evaluate import Prepared, evaluate, prepare
 from milepost.choice.model import ChoiceModel
@@ -20,6 +19,7 @@ from milepost.choice.spreads import Floats, Spreads
 from milepost.errors import InputError
 from milepost.fit.agents import NotConvergedWarning
 from milepost.fit.covariance import clustered, inverse, sandwich
+from milepost.fit.search import minimise
 
 CENTRE = 2100.0
 UNIT = 500.0
@@ -132,14 +132,7 @@ def fit_smooth(
             seen[key] = loss, -(weights @ score) / total, information / total
         return seen[key]
 
-    found = optimize.minimize(
-        lambda v: terms(v)[0],
-        beta,
-        jac=lambda v: terms(v)[1],
-        hess=lambda v: terms(v)[2],
-        method="trust-exact",
-        options={"gtol": 3e-6, "maxiter": _MOST_ITERATIONS, "initial_trust_radius": 0.5},
-    )
+    found = minimise(terms, beta, gtol=3e-6, most=_MOST_ITERATIONS)
     loss, gradient, _ = terms(found.x)
     converged = bool(np.abs(gradient).max() < 1e-4)
     if not converged:
