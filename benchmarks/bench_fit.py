@@ -16,11 +16,11 @@ from __future__ import annotations
 
 import argparse
 import math
-import resource
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 from scipy import optimize
@@ -130,7 +130,9 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.memory_of:
         fit_agent(simulated(arguments.memory_of))
-        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+        # Not ru_maxrss: that begins with the peak of the process that started this one.
+        status = Path("/proc/self/status").read_text(encoding="utf-8")
+        print(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM")))
         return
     spreads = simulated(TURNS)
     part = spreads.take(np.arange(arguments.part))
@@ -170,7 +172,7 @@ def main() -> None:
 
 def _memory(turns: int) -> int:
     command = [sys.executable, __file__, "--memory-of", str(turns)]
-    return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout) // 1024
 
 
 if __name__ == "__main__":
