@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.choice.makers import realistic_spreads
 
-from milepost.choice import Agent, ChoiceModel, Spreads
+from milepost.choice import Agent, ChoiceModel, DepthScheme, Spreads
 from milepost.errors import InputError
 from milepost.fit import (
     Candidate,
@@ -126,6 +126,27 @@ def test_rows_without_a_group_are_told() -> None:
     assert left_out[0] == ("120 rows", "no value of who")
 
 
+def test_depth_weights_have_errors() -> None:
+    """The delta method against the spread of draws of the working parameters."""
+    rng = np.random.default_rng(706)
+    base = realistic_spreads(707, 500)
+    noise = base.values[:, None] + rng.normal(scale=0.3, size=(len(base.values), 2))
+    deep = Spreads.from_arrays(
+        base.offsets,
+        base.values,
+        base.chosen,
+        depth_values=np.column_stack([noise, base.values]),
+    )
+    scheme = DepthScheme.free([1, 2, 3])
+    agent = Agent(0.1, 0.5, depths=scheme, depth_numbers=(-0.5, 0.2))
+    fit = fit_agent(agent.simulate(deep, rng), depths=scheme, method="likelihood")
+    draws = rng.multivariate_normal(fit.theta, fit.working_covariance, size=4000)
+    weights = scheme.weights(draws[:, 2:])
+    found = list(fit.depth_weight_errors.values())
+    np.testing.assert_allclose(found, weights.std(axis=0), rtol=0.15)
+    assert "se " in str(fit)
+
+
 def test_an_endless_depth_weight_is_not_a_crash() -> None:
     """Where a search wanders out of bounds it turns back or says so; it never ends in a raise."""
     rng = np.random.default_rng(704)
@@ -137,8 +158,6 @@ def test_an_endless_depth_weight_is_not_a_crash() -> None:
         rng.integers(0, 2, size=60),
         depth_values=np.column_stack([noise, base.values]),
     )
-    from milepost.choice import DepthScheme
-
     scheme = DepthScheme.groups([1, 2, 3, 4])
     try:
         fit = fit_agent(deep, depths=scheme, lapse="fit", method="likelihood")

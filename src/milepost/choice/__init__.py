@@ -5,6 +5,15 @@ from milepost.choice.depths import DepthScheme
 from milepost.choice.differences import Scale
 from milepost.choice.model import ChoiceModel
 from milepost.choice.projections import Projection
+from milepost.choice.reference import ReferenceAgent
 from milepost.choice.spreads import Spreads
 
-__all__ = ["Agent", "ChoiceModel", "DepthScheme", "Projection", "Scale", "Spreads"]
+__all__ = [
+    "Agent",
+    "ChoiceModel",
+    "DepthScheme",
+    "Projection",
+    "ReferenceAgent",
+    "Scale",
+    "Spreads",
+]

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
+from milepost.choice.reference import ReferenceAgent
 from milepost.choice.spreads import Floats, Ints, Spreads
 from milepost.errors import InputError
 from milepost.fit.result import check_level
@@ -112,6 +113,11 @@ class CompetencePosterior:
             self.snapshots,
             seen=len(self._data),
         )
+
+    @property
+    def agent(self) -> ReferenceAgent:
+        """The agent of the posterior mean."""
+        return ReferenceAgent(self.mean, self.k, self.width)
 
     def to_frame(self) -> pl.DataFrame:
         """Return the posterior as a table: c, density."""

@@ -98,6 +98,24 @@ class FitResult:
         """Standard errors of the fitted parameters, on the working scale."""
         return dict(zip(self.fitted, np.sqrt(np.diag(self.working_covariance)), strict=True))
 
+    @property
+    def depth_weight_errors(self) -> dict[str, float]:
+        """Standard errors of the depth weights w1, w2, …, by the delta method; empty without."""
+        scheme = self.model.depths
+        if scheme is None:
+            return {}
+        at = self.model.curve_parameters
+        places = np.arange(at, at + len(scheme.names))
+        weights = scheme.weights(self.theta[places])
+        matrix = scheme.matrix
+        # d w_d / d φ_k = w_d (F_dk - Σ w F)
+        slopes = weights[:, None] * (matrix - weights @ matrix)
+        full = np.zeros((len(self.theta), len(self.theta)))
+        full[np.ix_(self.free, self.free)] = self.working_covariance
+        spread = full[np.ix_(places, places)]
+        errors = np.sqrt(np.maximum(np.einsum("dk,kl,dl->d", slopes, spread, slopes), 0.0))
+        return {f"w{d}": float(e) for d, e in zip(scheme.depths, errors, strict=True)}
+
     def interval(self, level: float = 0.95) -> dict[str, tuple[float, float]]:
         """Return intervals of the fitted parameters as people read them (s, c, lapse, …).
 
@@ -195,11 +213,14 @@ class FitResult:
         if not self.converged:
             lines.append(f"NOT CONVERGED: {self.message}")
         bounds = self.interval()
+        weight_errors = self.depth_weight_errors
         for name, value in self.parameters.items():
             if name in bounds:
                 low, high = bounds[name]
                 span = f"95 % {low:.4f} to {high:.4f}" if np.isfinite(low) else "not known"
                 lines.append(f"  {name:8}{value:10.4f}   {span}")
+            elif name in weight_errors:
+                lines.append(f"  {name:8}{value:10.4f}   se {weight_errors[name]:.4f}")
             else:
                 lines.append(f"  {name:8}{value:10.4f}")
         if not np.isfinite(self.working_covariance).all():
