@@ -68,8 +68,8 @@ def _table(cohorts: dict[float, Spreads], method: str) -> None:
     shown = ("s", "c", "s_fit", "ad_actual", "mm_actual")
     values = {name: stats.spearmanr(table["level"], table[name]).statistic for name in shown}
     print("Spearman with Elo: " + ", ".join(f"{k} {v:.2f}" for k, v in values.items()))
-    off = (table["mm_projected"] - table["mm_actual"]).abs().max()
-    print(f"match rate projected within {100 * float(off):.1f} points of actual")  # type: ignore[arg-type]
+    off = np.abs((table["mm_projected"] - table["mm_actual"]).to_numpy()).max()
+    print(f"match rate projected within {100 * off:.1f} points of actual")
 
 
 def _models(spreads: Spreads, folds: int, *, everything: bool) -> None:

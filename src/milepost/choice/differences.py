@@ -89,9 +89,8 @@ def depth_differences(spreads: Spreads, scale: Scale, depths: Sequence[int]) -> 
     """Return scaled differences at several depths, each against the best option at that depth.
 
     An option that is not known at a depth takes its value at the next greater depth where it is
-    known, or else at the next smaller: what it is worth to someone who sees only so far is closest
-    to what was seen there. The last depth is the final one: its values, and the tie shift, are
-    those of `scaled_differences` (shallower ties have no order to speak of).
+    known. The last depth is the final one: its values, and the tie shift, are those of
+    `scaled_differences` (shallower ties have no order to speak of).
 
     Parameters
     ----------

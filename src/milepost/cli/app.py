@@ -14,7 +14,17 @@ import typer
 from typer.core import TyperGroup
 
 from milepost import __version__
-from milepost.cli import analysis, demo, fits, games_in, histories, history_questions, sets, tunes
+from milepost.cli import (
+    analysis,
+    demo,
+    fits,
+    games_in,
+    histories,
+    history_questions,
+    models,
+    sets,
+    tunes,
+)
 from milepost.cli.store import store_app
 from milepost.errors import MilepostError
 
@@ -77,7 +87,7 @@ app.command("select")(sets.select)
 app.command("analyse")(analysis.analyse)
 app.command("spreads")(analysis.spreads)
 app.command("fit")(fits.fit)
-app.command("models")(fits.models)
+app.command("models")(models.models)
 app.command("history")(histories.history)
 app.command("rank")(history_questions.rank)
 app.command("predict")(history_questions.predict)

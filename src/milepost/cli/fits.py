@@ -1,4 +1,4 @@
-"""The commands that fit agents to decisions: fit, models."""
+"""The command that fits agents to decisions: fit."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from milepost.cli import decisions as decisions_in
 from milepost.cli import options, show
 
 if TYPE_CHECKING:
@@ -14,35 +15,12 @@ if TYPE_CHECKING:
 
     from milepost.choice import DepthScheme
 
-Store = Annotated[
-    str | None,
-    typer.Option("--store", metavar="DIR", help="The evaluation store, for games and turns."),
-]
-Setup = Annotated[
-    str | None, typer.Option("--setup", help="Digest of the set-up, if the store holds several.")
-]
-Fields = Annotated[
-    str | None,
-    typer.Option(
-        "--map",
-        metavar="FIELD=COLUMN,...",
-        help="For a table with one row an option: which column is the decision, the value, "
-        "chosen, and perhaps the group (a game, a day), the weight, the rating.",
-    ),
-]
-Outside = Annotated[
-    str,
-    typer.Option(
-        "--outside",
-        help="Choices outside the listed options: bound (as good as the worst) or exclude.",
-    ),
-]
 _SHOWN_REFERENCE = ("n", "outside", "c", "sd", "c_low", "c_high")
 
 
 def fit(
     inputs: options.Inputs,
-    store: Store = None,
+    store: decisions_in.Store = None,
     by: Annotated[
         list[str] | None,
         typer.Option("--by", metavar="COLUMN", help="Fit each value apart; repeatable."),
@@ -55,7 +33,8 @@ def fit(
         str,
         typer.Option(
             "--method",
-            help="percentile, likelihood, moments; reference: the one-parameter agents of 2009.",
+            help="percentile, likelihood, moments, grid (the paper's plain search); reference: the "
+            "one-parameter agents of 2009.",
         ),
     ] = "percentile",
     curve: Annotated[
@@ -107,12 +86,12 @@ def fit(
             help="Put c on a line through the groups (--by one number), then fit s again.",
         ),
     ] = False,
-    outside: Outside = "bound",
+    outside: decisions_in.Outside = "bound",
     least: Annotated[
         int, typer.Option("--least", min=2, help="Leave out groups with fewer decisions.")
     ] = 30,
-    fields: Fields = None,
-    setup: Setup = None,
+    fields: decisions_in.Fields = None,
+    setup: decisions_in.Setup = None,
     form: options.Format = None,
     workers: options.Workers = options.ALL_CORES,
     quiet: options.Quiet = False,
@@ -147,7 +126,9 @@ def fit(
         reference, settings = {"width": width}, {}
     named = parse_fields(fields) if fields else None
     _check_settings(settings, combine, line=line)
-    decisions, made = _decisions(inputs, store, setup, by or [], workers=workers, quiet=quiet)
+    decisions, made = decisions_in.read_decisions(
+        inputs, store, setup, by or [], workers=workers, quiet=quiet
+    )
     told = {name: str(value) for name, value in (settings or {"width": width}).items()}
     told |= {"by": ",".join(by or []), "seed": str(seed), "outside": outside, **made}
     made = provenance("fit", told, table_inputs(find_sources(inputs)))
@@ -158,7 +139,9 @@ def fit(
         if output != "-":
             shown = ["level", "n", "s", "c", "c_fit", "s_fit", "se_s_fit", "mm_projected",
                      "mm_actual", "ad_projected", "ad_actual", "qfit"]  # fmt: skip
-            _show_numbers(table.select(shown), "s, c free; then c on a line, s again: c_fit, s_fit")
+            decisions_in.show_numbers(
+                table.select(shown), "s, c free; then c on a line, s again: c_fit, s_fit"
+            )
         if not table["converged"].all():
             raise typer.Exit(1)
         return
@@ -177,115 +160,6 @@ def fit(
     _deliver(table, left_out, by or [], output, form, made, quiet=quiet)
 
 
-def models(
-    inputs: options.Inputs,
-    store: Store = None,
-    folds: Annotated[int, typer.Option("--folds", min=2, help="Folds, by game.")] = 5,
-    seed: Annotated[int, typer.Option("--seed", help="Draws the folds.")] = 2011,
-    all_models: Annotated[
-        bool, typer.Option("--all", help="All curves and depth schemes; takes an hour and more.")
-    ] = False,
-    output: Annotated[
-        str | None,
-        typer.Option("--output", "-o", metavar="OUT", help="Write the comparison to this table."),
-    ] = None,
-    gates: Annotated[
-        str | None,
-        typer.Option("--gates", metavar="OUT", help="Write the gate, band by band, to this table."),
-    ] = None,
-    fields: Fields = None,
-    setup: Setup = None,
-    outside: Outside = "bound",
-    form: options.Format = None,
-    workers: options.Workers = options.ALL_CORES,
-    quiet: options.Quiet = False,
-) -> None:
-    """Compare choice models on the same decisions, held out by game, with the admission gate."""
-    import numpy as np
-
-    from milepost.files import format_of, provenance, write_table
-    from milepost.fit.compare import compare
-    from milepost.fit.groups import parse_fields, split_decisions
-    from milepost.fit.standard import standard_candidates
-    from milepost.games.loading import table_inputs
-    from milepost.games.sources import find_sources
-
-    for path in (output, gates):
-        if path is not None:
-            format_of(path, form)
-    decisions, made = _decisions(inputs, store, setup, [], workers=workers, quiet=quiet)
-    named = parse_fields(fields) if fields else None
-    ((_, spreads),) = split_decisions(decisions, fields=named, outside=outside)
-    candidates = standard_candidates(spreads, everything=all_models)
-    with show.counting_bar("comparing", quiet=quiet, total=len(candidates)) as tell:
-        found = compare(
-            spreads,
-            candidates,
-            folds=folds,
-            rng=np.random.default_rng(seed),
-            progress=None if tell is None else lambda _, done, __: tell(done),
-        )
-    made = provenance(
-        "models",
-        {"folds": folds, "seed": seed, "outside": outside, **made},
-        table_inputs(find_sources(inputs)),
-    )
-    if output is not None:
-        write_table(found.table, output, form=form, made=made)
-    if gates is not None:
-        write_table(found.gates, gates, form=form, made=made)
-    typer.echo(f"{spreads}, {folds} folds by group; every figure is of unseen decisions")
-    columns = ["name", "parameters", "log_loss", "qfit", "ad_overall", "cells_passed", "cells"]
-    _show_numbers(found.table.select(columns), "models, best held-out log-loss (nats) first")
-    typer.echo(found.gate_text())
-    admitted = found.table.filter(found.table["admitted"])["name"].to_list()
-    typer.echo(f"admitted for ratings: {', '.join(admitted) or 'none'}")
-
-
-def _decisions(
-    inputs: list[str],
-    store: str | None,
-    setup: str | None,
-    by: list[str],
-    *,
-    workers: int,
-    quiet: bool,
-) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """The decisions of a table as it is, or of games and a store; and what made them."""
-    import polars as pl
-
-    from milepost.errors import InputError
-    from milepost.files import read_table
-    from milepost.games.loading import are_tables
-    from milepost.games.sources import find_sources
-
-    sources = find_sources(inputs)
-    if store is None:
-        if not are_tables(sources):
-            raise InputError("games need a store of evaluations: --store DIR (milepost analyse)")
-        frames = [read_table(source.name) for source in sources]
-        return pl.concat(frames, how="diagonal_relaxed"), {}
-    from milepost.analysis.inputs import load_turns
-    from milepost.analysis.spreads import make_spreads
-    from milepost.analysis.store import EvaluationStore
-
-    opened = EvaluationStore(store)
-    with show.progress_bar("reading", quiet=quiet) as report:
-        turns, wrong = load_turns(inputs, workers=workers, report=report)
-    found = make_spreads(turns, opened, setup=setup)
-    if not quiet:
-        counts = ", ".join(f"{count:,} {name}" for name, count in found.counts.items() if count)
-        typer.echo(f"set-up {found.setup}: {counts}", err=True)
-    if len(wrong):
-        typer.echo(f"{len(wrong):,} things were wrong with the games: see milepost turns", err=True)
-    extra = [name for name in by if name in turns.columns and name not in found.table.columns]
-    table = found.table
-    if extra:
-        columns = turns.select("game_id", "ply", *extra)
-        table = table.join(columns, on=["game_id", "ply"], how="left", maintain_order="left")
-    return table, {"setup": opened.known_setups().get(found.setup, found.setup)}
-
-
 def _check_settings(settings: dict[str, Any], combine: str, *, line: bool) -> None:
     """Refuse what cannot be before anything is read."""
     from milepost.choice.depths import COMBINATIONS
@@ -302,11 +176,16 @@ def _check_settings(settings: dict[str, Any], combine: str, *, line: bool) -> No
         if value not in known:
             raise InputError(f"{name} is one of {', '.join(map(str, known))}, got {value!r}")
     if settings:
-        model_of(**settings)
+        model_of(**_of_the_model(settings))
         if settings["covariance"] == "information" and settings["method"] != "likelihood":
             raise InputError("the inverse information belongs to likelihood fits alone")
     if line and settings.get("covariance", "sandwich") != "sandwich":
         raise InputError("--line goes with the sandwich covariance")
+
+
+def _of_the_model(settings: dict[str, Any]) -> dict[str, Any]:
+    fitting = {"method", "covariance", "resamples"}
+    return {name: value for name, value in settings.items() if name not in fitting}
 
 
 def _deliver(
@@ -330,7 +209,7 @@ def _deliver(
     if output is not None:
         write_table(table, output, form=form, made=made)
     if output != "-" and "sd" in table.columns:
-        _show_numbers(table.select(*by, *_SHOWN_REFERENCE), "reference agents (2009)")
+        decisions_in.show_numbers(table.select(*by, *_SHOWN_REFERENCE), "reference agents (2009)")
     elif output != "-":
         _show_fits(table, by)
     if not quiet and output not in {None, "-"}:
@@ -366,7 +245,7 @@ def _on_a_line(
             typer.echo(f"left out: {level}: {len(spreads)} decisions, under {least}", err=True)
         else:
             cohorts[float(level)] = spreads
-    model, fixed = model_of(**settings)
+    model, fixed = model_of(**_of_the_model(settings))
     if "c" in fixed or "s" in fixed:
         raise InputError("--line fits s and c: give neither")
     found = fit_cohorts(cohorts, model, method=settings["method"], fixed=fixed)
@@ -432,14 +311,3 @@ def _span(low: float | None, high: float | None) -> str:
     if low is None or high is None:
         return "given"
     return f"{low:.2g}-{high:.2g}" if abs(low) < float("inf") else "not known"
-
-
-def _show_numbers(table: pl.DataFrame, title: str) -> None:
-    rows = [[_number(value) for value in row] for row in table.rows()]
-    show.print_table(table.columns, rows, title=title)
-
-
-def _number(value: Any) -> Any:
-    if isinstance(value, bool) or not isinstance(value, float):
-        return value
-    return f"{value:.4g}"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
 
 from milepost.choice.depths import DepthScheme
 from milepost.choice.differences import CAP, LOG, TIE_SHIFT, Scale
 from milepost.choice.evaluate import Evaluated
-from milepost.choice.model import FLAT, ChoiceModel
+from milepost.choice.model import FLAT, LAPSES, ChoiceModel
 from milepost.choice.projections import project
 from milepost.choice.spreads import Floats, Spreads
 from milepost.errors import InputError, MilepostWarning
@@ -20,6 +19,7 @@ from milepost.fit.covariance import (
     moment_covariance,
     percentile_covariance,
 )
+from milepost.fit.grid import grid_search
 from milepost.fit.moments import solve_moments
 from milepost.fit.percentiles import GRID, solve_percentile
 from milepost.fit.problem import Problem, make_problem
@@ -27,7 +27,7 @@ from milepost.fit.quality import percentile_score
 from milepost.fit.result import FitResult
 from milepost.fit.search import Solution, greatest_likelihood
 
-METHODS = ("percentile", "likelihood", "moments")
+METHODS = ("percentile", "likelihood", "moments", "grid")
 COVARIANCES = ("sandwich", "information", "bootstrap", "none")
 FIT = "fit"
 
@@ -67,7 +67,8 @@ def fit_agent(
     curve, ratio, difference, tie_shift, cap, constant, depths, utilities
         The model; see `milepost.choice.ChoiceModel`.
     method
-        ``"percentile"`` (Regan & Haworth 2011), ``"likelihood"`` or ``"moments"``.
+        ``"percentile"`` (Regan & Haworth 2011), ``"likelihood"``, ``"moments"``; ``"grid"`` is the
+        paper's plain grid search for the percentile fit, slow, to check the other by.
     s, c
         Given, not fitted (the paper's s_fit has c given by its line).
     kappa
@@ -140,13 +141,14 @@ def model_of(
     depths: DepthScheme | None = None,
     utilities: tuple[str, ...] = (),
     kappa: float | None = None,
-    **_others: Any,
 ) -> tuple[ChoiceModel, dict[str, float]]:
     """Return the model that the settings of `fit_agent` mean, and the parameters they give."""
     if isinstance(lapse, str) and lapse != FIT:
         raise InputError(f"the lapse is a share or 'fit', got {lapse!r}")
     if lapse != FIT and not 0 <= float(lapse) < 1:
         raise InputError(f"the lapse is a share from 0 to under 1, or 'fit', got {lapse!r}")
+    if lapse_kernel not in LAPSES[1:]:
+        raise InputError(f"the lapse kernel is 'flat' or 'shares', got {lapse_kernel!r}")
     model = ChoiceModel(
         curve=curve,
         ratio=ratio,
@@ -219,6 +221,8 @@ def solve(problem: Problem, method: str, grid: Floats = GRID) -> Solution:
         return solve_percentile(problem, grid)
     if method == "likelihood":
         return greatest_likelihood(problem)
+    if method == "grid":
+        return grid_search(problem, grid=grid)
     return solve_moments(problem)
 
 
@@ -247,6 +251,6 @@ def _covariance(
         return answer
     if method == "likelihood":
         return likelihood_covariance(problem, moving, kind=kind)
-    if method == "percentile":
+    if method in {"percentile", "grid"}:
         return percentile_covariance(problem, said, grid)
     return moment_covariance(problem, said)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from milepost.choice.spreads import Floats
+from milepost.errors import InputError
 from milepost.fit.percentiles import GRID, percentile_residuals
 from milepost.fit.problem import Problem
 from milepost.fit.search import Solution
@@ -28,21 +29,18 @@ def grid_search(
 ) -> Solution:
     """Minimise Σ (R_q - q)² over a grid of s and c, then over finer grids around its best point.
 
-    Parameters that may not move stay where they are. Each round halves and more the spacing around
-    the best point; a best point on an edge moves the grid instead of narrowing it.
+    Only s and c may move. Each round narrows the grid around the best point; a best point on an
+    edge moves the grid instead, and in the last round leaves the search unsettled.
     """
     ranges = [np.log(s_range), np.log(c_range)]
     moving = np.flatnonzero(problem.free[:2])
     if problem.free[2:].any():
-        problem = Problem(
-            problem.model,
-            problem.prepared,
-            problem.start,
-            np.append(problem.free[:2], np.zeros(len(problem.free) - 2, dtype=bool)),
-        )
+        raise InputError("the grid search is for s and c alone: give the other parameters")
     best: tuple[float, Floats] = (np.inf, problem.start[problem.free])
     evaluations = 0
+    settled = True
     for _ in range(rounds):
+        settled = True
         axes = [np.linspace(ranges[k][0], ranges[k][1], points) for k in moving]
         for point in np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes)):
             residuals, _ = percentile_residuals(problem.evaluate(point), problem.weights, grid)
@@ -51,6 +49,9 @@ def grid_search(
         for place, k in enumerate(moving):
             step = axes[place][1] - axes[place][0]
             on_edge = not axes[place][0] < best[1][place] < axes[place][-1]
+            settled &= not on_edge
             reach = (axes[place][-1] - axes[place][0]) / 2 if on_edge else 1.5 * step
             ranges[k] = np.array([best[1][place] - reach, best[1][place] + reach])
-    return Solution(best[1], best[0], True, evaluations, f"the best of {evaluations} grid points")
+    return Solution(
+        best[1], best[0], settled, evaluations, f"the best of {evaluations} grid points"
+    )
