@@ -28,9 +28,21 @@ ALLOWED = {
     "intrinsic": {"games", "analysis", "choice", "fit"},
     "history": {"games"},
     "report": {"games", "analysis", "choice", "fit", "intrinsic", "history"},
+    "papers": {"games", "analysis", "choice", "fit", "intrinsic", "history", "report"},
     "play": {"games", "analysis", "choice", "fit", "intrinsic", "report"},
     "web": {"games", "analysis", "choice", "fit", "intrinsic", "history", "report", "play"},
-    "cli": {"games", "analysis", "choice", "fit", "intrinsic", "history", "report", "play", "web"},
+    "cli": {
+        "games",
+        "analysis",
+        "choice",
+        "fit",
+        "intrinsic",
+        "history",
+        "report",
+        "papers",
+        "play",
+        "web",
+    },
 }
 TOP = {"errors", "tables", "files", "kernels", "processes", "__version__"}
 WITHOUT_CHESS = ("choice", "fit", "history")

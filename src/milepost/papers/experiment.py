@@ -1,0 +1,90 @@
+"""What an experiment is: claims, the data they were tested on, and what was found.
+
+A module of this folder registers its experiments with `experiment`; `milepost.papers.index` knows
+the modules. An experiment gets a `Folder` of data and returns an `Outcome`; it raises
+`MissingData` where the folder does not hold what it needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from milepost.errors import MilepostError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from milepost.papers.data import Folder
+
+HOLDS = "holds"
+FAILS = "does not hold"
+TOO_LITTLE = "too little data"
+Verdict = Literal["holds", "does not hold", "too little data"]
+
+
+class MissingData(MilepostError):
+    """The folder does not hold what an experiment needs."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One claim, and what became of it."""
+
+    claim: str
+    """What the paper says, in one sentence, with its place (section, table, figure)."""
+    found: str
+    """What these data say: numbers with their errors."""
+    verdict: Verdict
+    """Holds, does not hold, or too little data."""
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What an experiment found."""
+
+    data: str
+    """Which data, and what was left out of them."""
+    n: int
+    """How many of `unit` the findings rest on."""
+    findings: tuple[Finding, ...]
+    """One a claim."""
+    tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    """Tables by title."""
+    charts: Mapping[str, Any] = field(default_factory=dict)
+    """Altair charts by title (see `milepost.report.charts`)."""
+    unit: str = "turns"
+    """What `n` counts."""
+    notes: tuple[str, ...] = ()
+    """What a reader should know besides: choices made, doubts."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A registered experiment."""
+
+    name: str
+    """Its name on the command line, such as ``2011-mileposts``."""
+    paper: str
+    """Which paper, by year: 2007, 2009, 2011, or the name of another source."""
+    title: str
+    """A line for the index."""
+    run: Callable[[Folder], Outcome]
+    """The experiment itself."""
+
+
+REGISTERED: dict[str, Experiment] = {}
+"""All experiments whose modules were imported, by name."""
+
+
+def experiment(
+    name: str, *, paper: str, title: str
+) -> Callable[[Callable[[Folder], Outcome]], Callable[[Folder], Outcome]]:
+    """Register a function as an experiment."""
+
+    def register(run: Callable[[Folder], Outcome]) -> Callable[[Folder], Outcome]:
+        REGISTERED[name] = Experiment(name, paper, title, run)
+        return run
+
+    return register

@@ -1,0 +1,36 @@
+"""All experiments, by name."""
+
+from __future__ import annotations
+
+import importlib
+
+from milepost.errors import InputError
+from milepost.papers.experiment import REGISTERED, Experiment
+
+MODULES: tuple[str, ...] = ()
+"""The modules of this folder that register experiments, in the order of the index."""
+
+
+def experiments() -> dict[str, Experiment]:
+    """Return all experiments by name, in order."""
+    for module in MODULES:
+        importlib.import_module(f"milepost.papers.{module}")
+    return dict(REGISTERED)
+
+
+def find_experiments(names: list[str]) -> list[Experiment]:
+    """Return the experiments of given names; a paper's year stands for all of its own.
+
+    Raises
+    ------
+    InputError
+        If a name is not known.
+    """
+    known = experiments()
+    found: list[Experiment] = []
+    for name in names:
+        chosen = [each for each in known.values() if name in {each.name, each.paper}]
+        if not chosen:
+            raise InputError(f"no experiment {name!r}; there are {', '.join(known)}")
+        found += [each for each in chosen if each not in found]
+    return found
