@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from milepost.papers.experiment import MissingData
+from milepost.papers.experiment import MissingDataError
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,12 @@ class Folder:
 
         Raises
         ------
-        MissingData
+        MissingDataError
             If there is nothing there.
         """
         found = self.root.joinpath(*parts)
         if not found.exists():
-            raise MissingData(f"{found} is not there")
+            raise MissingDataError(f"{found} is not there")
         return found
 
     @cached_property
@@ -48,7 +48,7 @@ class Folder:
         from milepost.analysis.store import EvaluationStore
 
         if self.store is None:
-            raise MissingData("this needs a store of evaluations: --store DIR")
+            raise MissingDataError("this needs a store of evaluations: --store DIR")
         return EvaluationStore(str(self.store))
 
     def turns(self, *parts: str) -> pl.DataFrame:

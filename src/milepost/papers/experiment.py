@@ -2,7 +2,7 @@
 
 A module of this folder registers its experiments with `experiment`; `milepost.papers.index` knows
 the modules. An experiment gets a `Folder` of data and returns an `Outcome`; it raises
-`MissingData` where the folder does not hold what it needs.
+`MissingDataError` where the folder does not hold what it needs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TOO_LITTLE = "too little data"
 Verdict = Literal["holds", "does not hold", "too little data"]
 
 
-class MissingData(MilepostError):
+class MissingDataError(MilepostError):
     """The folder does not hold what an experiment needs."""
 
 
