@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -104,6 +105,36 @@ class ChoiceModel:
         if self.lapse is not None:
             parts.append(f"{self.lapse} lapse")
         return " ".join(parts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the model as plain values, for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> ChoiceModel:
+        """Make a model of what `to_dict` gave.
+
+        Raises
+        ------
+        InputError
+            If a value is missing, unknown or not possible.
+        """
+        try:
+            given = dict(values)
+            depths = given.pop("depths")
+            if depths is not None:
+                depths = DepthScheme(
+                    tuple(depths["depths"]),
+                    depths["combine"],
+                    tuple(depths["names"]),
+                    tuple(tuple(row) for row in depths["features"]),
+                    tuple(depths["offsets"]),
+                )
+            scale = Scale(**given.pop("scale"))
+            utilities = tuple(given.pop("utilities"))
+            return cls(scale=scale, depths=depths, utilities=utilities, **given)
+        except (KeyError, TypeError) as error:
+            raise InputError(f"this is no description of a choice model: {error}") from error
 
     def natural(self, theta: Floats) -> dict[str, float]:
         """Return the parameters as people read them: s, c, m, k, w(d), lapse."""

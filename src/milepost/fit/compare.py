@@ -251,10 +251,11 @@ def _held_out(
                 raise InputError(f"band {labels[band]}: {error}") from error
             theta[unseen & (bands == band)] = fit.theta
             converged &= fit.converged
-    return _score(spreads, model, theta), converged
+    return score_choices(spreads, model, theta), converged
 
 
-def _score(spreads: Spreads, model: ChoiceModel, theta: Floats) -> HeldOut:
+def score_choices(spreads: Spreads, model: ChoiceModel, theta: Floats) -> HeldOut:
+    """Return what a model says of each decision, with the parameters of a row each."""
     prepared = prepare(spreads, model)
     said = evaluate(model, prepared, theta)
     p = np.exp(ln_probabilities(model, prepared, theta))
