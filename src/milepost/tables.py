@@ -374,6 +374,39 @@ FITS = Table(
     ),
 )
 
+RATINGS = Table(
+    "ratings",
+    "one rated group of turns; before these stand the columns that the turns were gathered by",
+    (
+        Column("rating", pl.Float64, "intrinsic performance rating, Elo; null = no bound"),
+        Column("low", pl.Float64, "lower end of the interval; null = no bound"),
+        Column("high", pl.Float64, "upper end; null = no bound"),
+        Column("se", pl.Float64, "standard error: the three parts that follow, together"),
+        Column("se_turns", pl.Float64, "of the turns, clustered by game"),
+        Column("se_calibration", pl.Float64, "of the calibration"),
+        Column("se_players", pl.Float64, "of the spread between players of equal Elo"),
+        Column("n", pl.Int64, "turns"),
+        Column("games", pl.Int64, "games"),
+        Column("elo", pl.Float64, "mean of the players' own Elo; null = not known of all turns"),
+        Column("mm_actual", pl.Float64, "share of turns in which the first-listed best was played"),
+        Column("mm_projected", pl.Float64, "the same for agents of the players' own Elo"),
+        Column("z_mm", pl.Float64, "actual less projected, in sd of the agents"),
+        Column("z_mm_adjusted", pl.Float64, "divided by its spread among calibration players"),
+        Column("z_mm_published", pl.Float64, "divided by the published 1.15"),
+        Column("ad_actual", pl.Float64, "mean scaled difference to the best move"),
+        Column("ad_projected", pl.Float64, "the same for agents of the players' own Elo"),
+        Column("z_ad", pl.Float64, "projected less actual, in sd of the agents"),
+        Column("z_ad_adjusted", pl.Float64, "divided by its spread among calibration players"),
+        Column("z_ad_published", pl.Float64, "divided by the published 1.4"),
+        Column("competence", pl.Float64, "apparent competence c of the 2009 agents"),
+        Column("competence_sd", pl.Float64, "its posterior standard deviation"),
+        Column("competence_low", pl.Float64, "lower end of its 95 % region"),
+        Column("competence_high", pl.Float64, "upper end"),
+        Column("warnings", _TEXT, "what to know before using the row; empty = nothing"),
+    ),
+)
+
 TABLES = (
-    GAMES, RESULTS, TURNS, EVALUATIONS, SPREADS, FITS, PLAYERS, LIKELY_DUPLICATES, ERRORS, CURVES,
+    GAMES, RESULTS, TURNS, EVALUATIONS, SPREADS, FITS, RATINGS, PLAYERS, LIKELY_DUPLICATES, ERRORS,
+    CURVES,
 )  # fmt: skip

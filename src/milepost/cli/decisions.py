@@ -77,7 +77,8 @@ def read_decisions(
     if extra:
         columns = turns.select("game_id", "ply", *extra)
         table = table.join(columns, on=["game_id", "ply"], how="left", maintain_order="left")
-    return table, {"setup": opened.known_setups().get(found.setup, found.setup)}
+    known = opened.known_setups().get(found.setup, found.setup)
+    return table, {"setup": known, "digest": found.setup}
 
 
 def show_numbers(table: pl.DataFrame, title: str) -> None:

@@ -137,8 +137,8 @@ def compare(
     )
     if len(named) < len(candidates):
         raise InputError("two candidates have the same name: give names of your own")
-    labels, codes = _bands(spreads, bands)
-    fold = _folds(spreads, folds, rng or np.random.default_rng(2011))
+    labels, codes = rating_bands(spreads, bands)
+    fold = split_folds(spreads, folds, rng or np.random.default_rng(2011))
     rows, gates = [], []
     failed: list[tuple[str, str]] = []
     for done, (name, candidate) in enumerate(named.items()):
@@ -187,7 +187,8 @@ def _cells(gate: pl.DataFrame) -> int:
     return int(sum(int(gate[name].sum()) for name in columns))
 
 
-def _bands(spreads: Spreads, bands: npt.ArrayLike | None) -> tuple[list[str], Ints]:
+def rating_bands(spreads: Spreads, bands: npt.ArrayLike | None = None) -> tuple[list[str], Ints]:
+    """Return the names of bands of choosers and each decision's band [default: 200 points]."""
     if bands is not None:
         labels, codes = np.unique(np.asarray(bands), return_inverse=True)
         if len(codes) != len(spreads):
@@ -207,7 +208,8 @@ def _bands(spreads: Spreads, bands: npt.ArrayLike | None) -> tuple[list[str], In
     return names, codes.astype(np.int64)
 
 
-def _folds(spreads: Spreads, folds: int, rng: np.random.Generator) -> Ints:
+def split_folds(spreads: Spreads, folds: int, rng: np.random.Generator) -> Ints:
+    """Return the fold of each decision; whole groups go into one fold."""
     _, codes = np.unique(spreads.groups, return_inverse=True)
     count = int(codes.max()) + 1
     if folds < 2 or count < folds:

@@ -46,6 +46,10 @@ class Ladder:
     def _rows(self) -> CubicSpline:
         return CubicSpline(self.rungs, self.ln_chosen, axis=1)
 
+    def rows(self) -> CubicSpline:
+        """Return the log-likelihood of each decision as a function of the rating."""
+        return self._rows
+
     def __len__(self) -> int:
         """Return the number of decisions."""
         return len(self.weights)

@@ -1,0 +1,407 @@
+"""The commands that read ratings off moves: calibrate, rate, likelihood."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from milepost.cli import decisions as decisions_in
+from milepost.cli import options, show
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from milepost.intrinsic.calibration import Calibration
+
+Named = Annotated[
+    str | None,
+    typer.Option(
+        "--calibration",
+        metavar="NAME|FILE",
+        help="A calibration: a file, or one that comes with the package [default: the one for the "
+        "set-up of the evaluations].",
+    ),
+]
+Force = Annotated[
+    bool, typer.Option("--force", help="Use the calibration for another engine set-up as well.")
+]
+Level = Annotated[
+    float, typer.Option("--level", min=0.01, max=0.999, help="Probability of the intervals.")
+]
+_BESIDE = ("opponent", "opponent_elo", "move_number", "phase", "colour")
+
+
+def calibrate(
+    inputs: options.Inputs,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="The calibration (JSON).")
+    ],
+    store: decisions_in.Store = None,
+    name: Annotated[
+        str | None, typer.Option("--name", help="Its name [default: that of the file].")
+    ] = None,
+    maps: Annotated[
+        str, typer.Option("--maps", help="Maps to try, with commas [default: all five].")
+    ] = "",
+    folds: Annotated[int, typer.Option("--folds", min=2, help="Folds, by game.")] = 5,
+    repeats: Annotated[
+        int, typer.Option("--repeats", min=1, help="How often pieces are drawn to judge maps by.")
+    ] = 5,
+    seed: Annotated[int, typer.Option("--seed", help="Draws folds and pieces.")] = 2011,
+    c_line: Annotated[
+        str | None,
+        typer.Option(
+            "--c-line",
+            metavar="FILE|A,B",
+            help="The line of c of a reference period: a calibration, or c = A + B x Elo.",
+        ),
+    ] = None,
+    setup: decisions_in.Setup = None,
+    workers: options.Workers = options.ALL_CORES,
+    quiet: options.Quiet = False,
+) -> None:
+    """Fit maps between Elo and agents to games of rated players; choose one; write it down."""
+    from pathlib import Path
+
+    import polars as pl
+
+    from milepost.analysis.setups import readable_setup
+    from milepost.choice import Spreads
+    from milepost.errors import InputError
+    from milepost.files import provenance
+    from milepost.games.loading import table_inputs
+    from milepost.games.sources import find_sources
+    from milepost.intrinsic.calibrate import calibrate as make
+    from milepost.intrinsic.maps import KINDS
+
+    kinds = [each.strip() for each in maps.split(",") if each.strip()] or list(KINDS)
+    unknown = [kind for kind in kinds if kind not in KINDS]
+    if unknown:
+        raise InputError(f"--maps: there are {', '.join(KINDS)}, got {unknown[0]!r}")
+    line = _line(c_line)
+    table, made = decisions_in.read_decisions(
+        inputs, store, setup, [], workers=workers, quiet=quiet
+    )
+    rated = table.filter(pl.col("mover_elo").is_not_null() & pl.col("mover").is_not_null())
+    if len(rated) < len(table) and not quiet:
+        typer.echo(f"{len(table) - len(rated):,} turns without a player or an Elo", err=True)
+    if not len(rated):
+        raise InputError("no evaluated turn has a player with an Elo")
+    told = {"maps": kinds, "folds": folds, "repeats": repeats, "seed": seed, "c_line": c_line or ""}
+    steps = 2 + 2 * len(kinds)
+    with show.counting_bar("calibrating", quiet=quiet, total=steps) as bar:
+        found = make(
+            Spreads.from_table(rated),
+            rated["mover"].to_list(),
+            name=name or Path(output).stem,
+            setup=str(made.get("digest", "")),
+            setup_text=readable_setup(made["setup"]) if "digest" in made else "",
+            kinds=kinds,
+            folds=folds,
+            repeats=repeats,
+            seed=seed,
+            c_line=line,
+            made=provenance("calibrate", {**told, **made}, table_inputs(find_sources(inputs))),
+            progress=None if bar is None else (lambda what, done, total: bar(done)),
+        )
+    found.save(output)
+    show_calibration(found)
+    typer.echo(f"calibration -> {output}", err=True)
+    if not found.admitted:
+        raise typer.Exit(1)
+
+
+def show_calibration(found: Calibration) -> None:
+    """Print what a calibration says, for people."""
+    import polars as pl
+
+    decisions_in.show_numbers(found.mileposts.drop("converged"), "Mileposts")
+    wanted = ["map", "log_loss", "rmse_50", "rmse_250", "rmse_1000", "cells_passed", "cells",
+              "cells_refuted", "admitted"]  # fmt: skip
+    shown = [name for name in wanted if name in found.tried.columns]
+    decisions_in.show_numbers(
+        found.tried.select(shown), "Maps, on games they had not seen: error in Elo by turns; gate"
+    )
+    if "failed" in found.tried.columns:
+        for row in found.tried.filter(pl.col("failed").is_not_null()).iter_rows(named=True):
+            typer.echo(f"not fitted: {row['map']}: {row['failed']}", err=True)
+    spread = found.spread
+    low, high = found.range
+    counts = ", ".join(f"{count:,} {what}" for what, count in found.counts.items())
+    typer.echo(f"chosen: {found.map.kind}, fitted on {low:.0f} to {high:.0f}, {counts}")
+    typer.echo(
+        f"players of equal Elo differ by {spread.players_sd:.0f} points (sd, from {spread.players} "
+        f"players); one player from game to game by {spread.form_sd:.0f}"
+    )
+    typer.echo(
+        f"z of the match rate varies {spread.mm_factor:.2f} times as under agents, of the error "
+        f"{spread.ad_factor:.2f} times ({spread.measured_players} players; 0 = published factors)"
+    )
+    for note in found.notes:
+        typer.echo(f"note: {note}")
+
+
+def rate(
+    inputs: options.Inputs,
+    store: decisions_in.Store = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--by",
+            metavar="GROUPING",
+            help="player, game, event, year, phase, colour, opponent, opponent-band, time-control, "
+            "result, clock, move-range, milepost; repeatable, all combine; none = everything in "
+            "one.  [default: player]",
+        ),
+    ] = None,
+    player: Annotated[
+        list[str] | None,
+        typer.Option("--player", metavar="NAME", help="Only turns of these players; repeatable."),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="OUT", help="Write the ratings to this table."),
+    ] = None,
+    report: Annotated[
+        str | None,
+        typer.Option("--report", metavar="FILE", help="Write an HTML page with plots."),
+    ] = None,
+    calibration: Named = None,
+    force: Force = False,
+    level: Level = 0.95,
+    least: Annotated[
+        int, typer.Option("--least", min=2, help="Groups with fewer turns get no rating.")
+    ] = 10,
+    most: Annotated[
+        int, typer.Option("--most", min=1, help="Rows to show, those with most turns.")
+    ] = 40,
+    setup: decisions_in.Setup = None,
+    form: options.Format = None,
+    workers: options.Workers = options.ALL_CORES,
+    quiet: options.Quiet = False,
+) -> None:
+    """Rate players, games, phases … by their moves, with intervals and what Elo projects."""
+    from milepost.files import format_of, provenance, write_table
+    from milepost.games.loading import table_inputs
+    from milepost.games.sources import find_sources
+    from milepost.intrinsic.groupings import columns_needed
+    from milepost.intrinsic.ratings import rate as rate_groups
+
+    chosen = [name for name in (by if by is not None else ["player"]) if name != "none"]
+    needed = [*dict.fromkeys([*columns_needed(chosen), *_BESIDE])]
+    if output is not None:
+        format_of(output, form)
+    table, made = decisions_in.read_decisions(
+        inputs, store, setup, needed, workers=workers, quiet=quiet
+    )
+    table = _of_players(table, player)
+    digest = str(made.get("digest", setup or ""))
+    found = _calibration(calibration, digest, quiet=quiet)
+    with show.counting_bar("rating", quiet=quiet, total=len(table)) as bar:
+        ratings = rate_groups(
+            table,
+            found,
+            chosen,
+            setup=digest,
+            force=force,
+            level=level,
+            least=least,
+            progress=None if bar is None else (lambda done, total: bar(done)),
+        )
+    told = {"by": chosen, "calibration": found.name, "level": level, "least": least, "force": force}
+    told |= {"player": player or []}
+    inputs_made = provenance("rate", {**told, **made}, table_inputs(find_sources(inputs)))
+    if output is not None:
+        write_table(ratings, output, form=form, made=inputs_made)
+    if report is not None:
+        from milepost.report.ratings import write_ratings_page
+
+        write_ratings_page(ratings, table, found, chosen, report, made=inputs_made)
+    if output != "-":
+        _show_ratings(ratings, chosen, found, level, most)
+    for path in (output, report):
+        if not quiet and path not in {None, "-"}:
+            typer.echo(f"{len(ratings):,} ratings -> {path}", err=True)
+
+
+def likelihood(
+    inputs: options.Inputs,
+    store: decisions_in.Store = None,
+    player: Annotated[
+        list[str] | None,
+        typer.Option("--player", metavar="NAME", help="Whose moves [default: all of them]."),
+    ] = None,
+    elo: Annotated[
+        str,
+        typer.Option("--elo", metavar="ELO,...", help="Ratings to ask about."),
+    ] = "1600,2000,2400,2800",
+    prior: Annotated[
+        str | None,
+        typer.Option(
+            "--prior",
+            metavar="MEAN,SD",
+            help="What is known of the rating beforehand [default: even from 600 to 3400].",
+        ),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="OUT", help="Write the posterior after each game."),
+    ] = None,
+    turns: Annotated[
+        str | None,
+        typer.Option("--turns", metavar="OUT", help="Write each move's probability."),
+    ] = None,
+    calibration: Named = None,
+    force: Force = False,
+    level: Level = 0.95,
+    setup: decisions_in.Setup = None,
+    form: options.Format = None,
+    workers: options.Workers = options.ALL_CORES,
+    quiet: options.Quiet = False,
+) -> None:
+    """Say how probable a sequence of moves is for given Elos, and what is known after each game."""
+    import polars as pl
+
+    from milepost.choice import Spreads
+    from milepost.errors import InputError
+    from milepost.files import provenance, write_table
+    from milepost.games.loading import table_inputs
+    from milepost.games.sources import find_sources
+    from milepost.intrinsic.sequences import Prior, follow
+
+    asked = _numbers(elo, "--elo")
+    belief = None
+    if prior is not None:
+        given = _numbers(prior, "--prior")
+        if len(given) != 2:
+            raise InputError(f"--prior: expected MEAN,SD, got {prior!r}")
+        belief = Prior(given[0], given[1])
+    table, made = decisions_in.read_decisions(
+        inputs, store, setup, ["opponent", "played", "year"], workers=workers, quiet=quiet
+    )
+    table = _of_players(table, player)
+    digest = str(made.get("digest", setup or ""))
+    found = _calibration(calibration, digest, quiet=quiet)
+    warning = found.refuse_other(digest, force=force)
+    told = follow(Spreads.from_table(table), found, asked, prior=belief, level=level)
+    names = table.select("game_id", "mover", "opponent").with_columns(told.turns["group"])
+    games = names.group_by("group", maintain_order=True).first()
+    after = told.games.join(games, on="group", how="left").drop("group")
+    after = after.select("game_id", "mover", "opponent", *told.games.columns[1:])
+    options_told = {"elo": asked, "prior": prior or "", "player": player or [], **made}
+    provenance_of = provenance("likelihood", options_told, table_inputs(find_sources(inputs)))
+    if output is not None:
+        write_table(after, output, form=form, made=provenance_of)
+    if turns is not None:
+        columns = [c for c in ("game_id", "ply", "mover", "played") if c in table.columns]
+        each = pl.concat([table.select(columns), told.turns.drop("group")], how="horizontal")
+        write_table(each, turns, made=provenance_of)
+    decisions_in.show_numbers(told.totals, "Probability of all these moves")
+    decisions_in.show_numbers(after.drop("game_id"), f"Elo after each game, {level:.0%} intervals")
+    if warning is not None:
+        typer.echo(warning, err=True)
+
+
+def _calibration(name: str | None, digest: str, *, quiet: bool) -> Calibration:
+    from milepost.intrinsic.calibration import calibration_for, load_calibration
+
+    found = load_calibration(name if name is not None else calibration_for(digest))
+    if not quiet:
+        typer.echo(f"calibration {found.name}", err=True)
+        for note in found.notes:
+            typer.echo(f"  {note}", err=True)
+    return found
+
+
+def _of_players(table: pl.DataFrame, names: list[str] | None) -> pl.DataFrame:
+    """Turns of the players named: by key, or by a part of it that only one has."""
+    import polars as pl
+
+    from milepost.errors import InputError
+    from milepost.games.names import normalise_name
+
+    if not names:
+        return table
+    keys = table["mover"].unique().drop_nulls().to_list()
+    wanted = []
+    for name in names:
+        key = normalise_name(name) or name
+        near = [each for each in keys if key == each] or [each for each in keys if key in each]
+        if len(near) != 1:
+            some = ", ".join(sorted(near)[:10]) or "nobody"
+            raise InputError(f"--player {name}: {some} in these games; name one")
+        wanted += near
+    return table.filter(pl.col("mover").is_in(wanted))
+
+
+def _line(text: str | None) -> tuple[float, float] | None:
+    from milepost.errors import InputError
+    from milepost.intrinsic.calibration import load_calibration
+
+    if text is None:
+        return None
+    if "," not in text:
+        return load_calibration(text).c_line
+    given = _numbers(text, "--c-line")
+    if len(given) != 2:
+        raise InputError(f"--c-line: expected A,B or a calibration, got {text!r}")
+    return given[0], given[1]
+
+
+def _numbers(text: str, option: str) -> list[float]:
+    from milepost.errors import InputError
+
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(f"{option}: expected numbers with commas, got {text!r}") from None
+
+
+def _show_ratings(
+    ratings: pl.DataFrame, by: list[str], found: Calibration, level: float, most: int
+) -> None:
+    """One line a group: rating, interval, turns; match and error beside what Elo projects."""
+    shown = ratings if len(ratings) <= most else ratings.sort("n", descending=True).head(most)
+    columns = [*by, "IPR", f"{level:.0%}", "turns", "games", "Elo", "match %", "z", "error", "z",
+               "c 2009", "warnings"]  # fmt: skip
+    rows = [
+        [
+            *(row[name] for name in by),
+            _points(row["rating"]),
+            f"{_points(row['low'])}-{_points(row['high'])}",
+            row["n"],
+            row["games"],
+            _points(row["elo"]),
+            _beside(row["mm_actual"], row["mm_projected"], 100, 1),
+            _plain(row["z_mm_adjusted"]),
+            _beside(row["ad_actual"], row["ad_projected"], 1, 3),
+            _plain(row["z_ad_adjusted"]),
+            _plain(row.get("competence")),
+            row["warnings"],
+        ]
+        for row in shown.iter_rows(named=True)
+    ]
+    title = (
+        f"Intrinsic ratings ({found.name}, {found.map.kind}); match and error: actual/projected at "
+        "own Elo; z adjusted for the spread of players"
+    )
+    show.print_table(columns, rows, title=title)
+    if len(shown) < len(ratings):
+        typer.echo(f"{len(ratings) - len(shown):,} more groups: write them with -o", err=True)
+    typer.echo(
+        "A figure is evidence, never a verdict on a person: see docs/intrinsic.md.", err=True
+    )
+
+
+def _points(value: float | None) -> str:
+    return "?" if value is None else f"{value:.0f}"
+
+
+def _plain(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
+
+
+def _beside(actual: float, projected: float | None, scale: float, digits: int) -> str:
+    shown = f"{scale * actual:.{digits}f}"
+    return shown if projected is None else f"{shown}/{scale * projected:.{digits}f}"
