@@ -4,16 +4,18 @@ Run from the root of the repository:
 
     python examples/make_sample.py
 
-The world of the sample, and how a move is chosen, are in `sample_league.py` beside this file.
+The world of the sample, and how a move is chosen, are in `sample_league.py` beside this file. It
+takes about an hour of engine time; finished games are kept in the folder `--work`, so that a run
+that was stopped goes on where it was.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
-import functools
 import hashlib
 import io
+import json
 import os
 import shutil
 import sys
@@ -24,6 +26,12 @@ from typing import TYPE_CHECKING
 
 import chess.engine
 import chess.pgn
+import polars as pl
+
+from milepost.analysis.plans import make_plan
+from milepost.analysis.run import engine_setup
+from milepost.analysis.store import EvaluationStore
+from milepost.tables import EVALUATIONS
 
 if TYPE_CHECKING:
     from examples import sample_league as league
@@ -31,7 +39,7 @@ else:
     # A script has its own folder on the path, not the root the type checker starts from.
     import sample_league as league
 
-SEASONS = 3
+SEASONS = 2
 WORKERS = 2
 
 
@@ -60,12 +68,12 @@ def format_cross_table(games: Sequence[str]) -> str:
         white_points = {"1-0": 1.0, "0-1": 0.0, "1/2-1/2": 0.5}[headers["Result"]]
         points[headers["White"]][headers["Black"]] += white_points
         points[headers["Black"]][headers["White"]] += 1 - white_points
-    ranked = sorted(league.PLAYERS, key=lambda p: (-sum(points[p.name].values()), -p.nominal_elo))
+    ranked = sorted(league.PLAYERS, key=lambda p: (-sum(points[p.name].values()), -p.elo))
     rows = [f"{'':26}" + "".join(f"{number + 1:>5}" for number in range(len(ranked))) + "  total"]
     for number, player in enumerate(ranked, start=1):
         row = points[player.name]
         cells = "".join("    -" if p is player else f"{row[p.name]:5.1f}" for p in ranked)
-        label = f"{number} {player.name:20}{player.nominal_elo}"
+        label = f"{number} {player.name:20}{player.elo}"
         rows.append(f"{label:26}{cells}{sum(row.values()):7.1f}")
     return "\n".join(rows)
 
@@ -81,16 +89,17 @@ def format_players() -> str:
     """Return the table of players, strongest first, as CSV text."""
     table = io.StringIO()
     writer = csv.writer(table, lineterminator="\n")
-    writer.writerow(["name", "nominal_elo", "sensitivity", "consistency"])
-    for player in sorted(league.PLAYERS, key=lambda p: -p.nominal_elo):
-        writer.writerow([player.name, player.nominal_elo, player.sensitivity, player.consistency])
+    path = league.calibration().map.path
+    writer.writerow(["name", "elo", *path.model.parameters])
+    for player in sorted(league.PLAYERS, key=lambda p: -p.elo):
+        numbers = [f"{value:.4f}" for value in path.theta(player.elo)[0]]
+        writer.writerow([player.name, player.elo, *numbers])
     return table.getvalue()
 
 
-def format_readme(games: Sequence[str], engine_name: str, depth: int, seed: int) -> str:
+def format_readme(games: Sequence[str], engine_name: str, seed: int, setup: str) -> str:
     """Say how the sample was made, in Markdown."""
     digest = hashlib.sha256("".join(games).encode()).hexdigest()
-    options = ", ".join(f"{name} {value}" for name, value in league.ENGINE_OPTIONS.items())
     last_year = league.FIRST_YEAR + len(games) // len(league.pair_season(league.PLAYERS, 0)) - 1
     return f"""# Sample league
 
@@ -100,22 +109,22 @@ name is that of a real player.
 | | |
 |---|---|
 | made by | `examples/make_sample.py`, seed {seed} |
-| engine | {engine_name}, depth {depth}, {options}, all legal moves scored, hash cleared each move |
+| engine | {engine_name}, plan quick, set-up `{setup}` |
+| agents | those of the calibration `{league.CALIBRATION}` |
 | games | {len(games)}, the seasons {league.FIRST_YEAR} to {last_year}, each a single round robin |
 | SHA-256 of `games.pgn` | `{digest}` |
 
-`players.csv` has the truth a fit should recover: each player's nominal Elo and the sensitivity *s*
-and consistency *c* of the choice model. A move that is *d* pawns worse than the best is chosen with
-probability proportional to `exp(-(ln(1 + d) / s) ** c)`. In the first {league.OPENING_PLIES} plies
-*s* is larger by {league.OPENING_EXTRA_SENSITIVITY}, for variety; leave those plies out of a fit.
-The nominal Elo orders the players; the results are not calibrated to it.
+`players.csv` has the truth that a rating should recover: each player's Elo, and the parameters of
+the agent of that Elo. From the ninth move on a player chooses as that agent does; the first eight
+moves a side, which count as book, are drawn alike for all. `evaluations` is the store with every
+position behind the book, so that `milepost rate` needs no engine here.
 
 In `games.pgn`, `[%eval]` is White's view of the position after the move: the score the engine gave
-that move, at the depth above and without knowledge of repetitions. `#0` is a mate on the board.
-`[%clk]` is a simulated clock, drawn at random and unrelated to the difficulty of the move. A side
-resigns when worse than -8 pawns at two of its turns running. Games are adjudicated drawn after ply
-120 when ten moves running score within 0.2 pawns of equality, and at ply 240; the `Termination` tag
-says which games were adjudicated.
+that move, without knowledge of repetitions. `#0` is a mate on the board. `[%clk]` is a simulated
+clock, drawn at random and unrelated to the difficulty of the move. A side resigns when worse than
+-5 pawns at two of its turns running. Games are adjudicated drawn after ply 70 when ten moves
+running score within 0.2 pawns of equality, and at ply 90, where 1.5 pawns win; the `Termination`
+tag says which games were adjudicated.
 
 ## Cross table
 
@@ -125,16 +134,39 @@ says which games were adjudicated.
 """
 
 
+def play_or_read(pairing: league.Pairing, engine_path: str, seed: int, work: Path) -> league.Played:
+    """Play a game, or read it if it was played before."""
+    kept = work / f"{seed}-{pairing.season}-{pairing.round}-{pairing.board}.json"
+    if kept.exists():
+        values = json.loads(kept.read_text(encoding="utf-8"))
+        return league.Played(values["pgn"], values["evaluations"])
+    played = league.simulate_game(pairing, engine_path=engine_path, seed=seed)
+    values = {"pgn": played.pgn, "evaluations": played.evaluations}
+    write_atomically(kept, json.dumps(values))
+    return played
+
+
+def write_store(folder: Path, played: Sequence[league.Played], engine_path: str) -> str:
+    """Write all evaluations as one file of a new store; return the set-up's digest."""
+    if folder.exists():
+        shutil.rmtree(folder)
+    store = EvaluationStore(folder, create=True)
+    setup = engine_setup(engine_path, make_plan("quick"), {})
+    store.add_setup(setup)
+    rows = [row for game in played for row in game.evaluations]
+    frame = pl.DataFrame(rows, schema=EVALUATIONS.dtypes)
+    store.append(frame.unique(["position", "setup"], maintain_order=True))
+    return setup.digest
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Make the sample as the command line asks."""
     parser = argparse.ArgumentParser(description="Simulate the bundled sample league.")
     parser.add_argument("--engine", help="UCI engine; else STOCKFISH_EXECUTABLE, PATH, Debian's")
     parser.add_argument("--seed", type=int, default=league.DEFAULT_SEED)
-    parser.add_argument(
-        "--depth", type=int, default=league.DEFAULT_DEPTH, help="search depth in plies"
-    )
     parser.add_argument("--seasons", type=int, default=SEASONS, help="number of round robins")
     parser.add_argument("--out", type=Path, default=Path("src/milepost/data/sample"))
+    parser.add_argument("--work", type=Path, default=Path("sample-work"), help="finished games")
     options = parser.parse_args(arguments)
     engine_path = find_engine(options.engine)
     if engine_path is None:
@@ -143,19 +175,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     pairings = [
         p for season in range(options.seasons) for p in league.pair_season(league.PLAYERS, season)
     ]
-    play = functools.partial(
-        league.simulate_game, engine_path=engine_path, depth=options.depth, seed=options.seed
-    )
-    games = []
+    options.work.mkdir(parents=True, exist_ok=True)
+    count = len(pairings)
+    played = []
     with ProcessPoolExecutor(WORKERS) as pool:
         # `map` keeps the order of the pairings, whichever worker finishes first.
-        for game in pool.map(play, pairings):
-            games.append(game)
-            print(f"\r{len(games)}/{len(pairings)} games", end="", file=sys.stderr, flush=True)
+        for game in pool.map(
+            play_or_read, pairings, [engine_path] * count, [options.seed] * count,
+            [options.work] * count,
+        ):  # fmt: skip
+            played.append(game)
+            print(f"\r{len(played)}/{count} games", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
 
-    readme = format_readme(games, read_engine_name(engine_path), options.depth, options.seed)
+    games = [each.pgn for each in played]
     options.out.mkdir(parents=True, exist_ok=True)
+    setup = write_store(options.out / "evaluations", played, engine_path)
+    readme = format_readme(games, read_engine_name(engine_path), options.seed, setup)
     write_atomically(options.out / "games.pgn", "".join(games))
     write_atomically(options.out / "players.csv", format_players())
     write_atomically(options.out / "README.md", readme)

@@ -1,16 +1,10 @@
 """Simulate the games of a small chess league, one at a time; `make_sample.py` plays them all.
 
-Eight invented players of known strength play three yearly round robins. In each position the
-engine scores every legal move at a low fixed depth; the player to move then chooses at random,
-move *i* with probability proportional to
-
-    exp(-(delta_i / s) ** c),    delta_i = ln(1 + d_i),
-
-where *d_i* is how many pawns move *i* falls short of the best move, *s* is the player's
-sensitivity (large for the weak: they see less of a difference) and *c* the consistency (small for
-the weak: a heavier tail of blunders). The logarithm makes a pawn matter less the more has been lost
-already. The form follows Regan and Haworth, "Intrinsic Chess Ratings" (AAAI 2011), with the share
-itself, not a power of it, as the choice probability: the simplest member of the family.
+Eight invented players of known strength play yearly round robins. From the ninth move on the
+engine scores every legal move at the depths 1 to 10 (the plan ``quick``), and the player to move
+chooses as the agent of his Elo does in the calibration ``stockfish15.1-quick``. The first eight
+moves a side, which count as book, are drawn among the good moves of a shallow search, alike for all
+players.
 
 Each game has its own generator, seeded from (seed, season, round, board), and each position is
 searched with a cleared hash by one thread to a fixed depth, so that any game can be made again
@@ -23,27 +17,36 @@ import datetime
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 import chess
-import chess.engine
 import chess.pgn
 import numpy as np
+import polars as pl
+
+from milepost.analysis.plans import Evaluation, Plan, evaluate, make_plan
+from milepost.analysis.positions import stored_positions
+from milepost.analysis.run import engine_setup, evaluation_row
+from milepost.analysis.searchlog import Value
+from milepost.analysis.spreads import make_spreads
+from milepost.analysis.uci import UciEngine
+from milepost.choice import Spreads
+from milepost.choice.evaluate import ln_probabilities, prepare
+from milepost.intrinsic.calibration import Calibration, load_calibration
 
 DEFAULT_SEED = 2011
-DEFAULT_DEPTH = 8  # at 6 and 7 pruning misjudges too many best moves by over 1.5 pawns
+CALIBRATION = "stockfish15.1-quick"
 FIRST_YEAR = 2021
-ENGINE_OPTIONS: dict[str, str | int | bool | None] = {"Threads": 1, "Hash": 16}
-ALL_MOVES = 256  # no legal position has more than 218 moves, so this MultiPV covers them all
-
-OPENING_PLIES = 6
-OPENING_EXTRA_SENSITIVITY = 0.06  # opens up the first moves without making them silly
-MATE_PAWNS = 25.0  # worth of a mate; scores in pawns are cut off a little below it
-LARGEST_PAWNS = 20.0
-RESIGN_PAWNS = -8.0
+BOOK_PLIES = 16
+BOOK_DEPTH = 5
+BOOK_PAWNS = 0.1  # a book move so many pawns under the best is e times rarer
+RESIGN_PAWNS = -5.0
 DRAWISH_PAWNS = 0.2
 DRAWISH_PLIES = 10
-FIRST_ADJUDICATION_PLY = 120
-LAST_PLY = 240
+FIRST_ADJUDICATION_PLY = 70
+LAST_PLY = 90
+WON_PAWNS = 1.5  # what wins a game that is cut off at the last ply
 START_SECONDS = 5400
 INCREMENT_SECONDS = 30
 
@@ -54,31 +57,21 @@ class Player:
 
     name: str
     """Surname, Given."""
-    nominal_elo: int
-    """Strength on an Elo-like scale, from which the two parameters below follow."""
-
-    @property
-    def sensitivity(self) -> float:
-        """The *s* of the choice model: geometric from 0.21 at 1300 down to 0.03 at 2700."""
-        return round(0.21 * math.pow(0.03 / 0.21, (self.nominal_elo - 1300) / 1400), 4)
-
-    @property
-    def consistency(self) -> float:
-        """The *c* of the choice model: linear from 0.84 at 1300 up to 0.98 at 2700."""
-        return round(0.84 + 0.14 * (self.nominal_elo - 1300) / 1400, 4)
+    elo: int
+    """The Elo whose agent he is."""
 
 
 # The order is the seating of the circle method; it is mixed so that the strongest players do not
 # meet in a pattern. Every name is invented.
 PLAYERS = (
-    Player("Quillfeather, Ada", 1900),
-    Player("Ødemarken, Liv", 2700),
-    Player("Brannochie, Tavish", 1300),
-    Player("Szélhegyfi, Örs", 2300),
-    Player("Okonedare, Bisi", 1700),
+    Player("Quillfeather, Ada", 2050),
+    Player("Ødemarken, Liv", 2650),
+    Player("Brannochie, Tavish", 1600),
+    Player("Szélhegyfi, Örs", 2350),
+    Player("Okonedare, Bisi", 1900),
     Player("Villardeña, Íker", 2500),
-    Player("Tanzawara, Rin", 1500),
-    Player("Marovčinski, Jelka", 2100),
+    Player("Tanzawara, Rin", 1750),
+    Player("Marovčinski, Jelka", 2200),
 )
 
 
@@ -98,16 +91,14 @@ class Pairing:
     """Player of the black pieces."""
 
 
-@dataclass(frozen=True)
-class ScoredMove:
-    """A legal move with the engine's score for it."""
+@dataclass(frozen=True, eq=False)
+class Played:
+    """One game that was played."""
 
-    move: chess.Move
-    """The move."""
-    pawns: float
-    """Score in pawns as the mover sees it, mates being near `MATE_PAWNS`."""
-    annotation: str
-    """Text of the `[%eval]` comment: White's view of the position after the move."""
+    pgn: str
+    """The game as PGN, ending in an empty line."""
+    evaluations: list[dict[str, Any]]
+    """The evaluated positions, as rows of the evaluations table."""
 
 
 def pair_season(players: Sequence[Player], season: int) -> list[Pairing]:
@@ -129,75 +120,73 @@ def pair_season(players: Sequence[Player], season: int) -> list[Pairing]:
     return pairings
 
 
-def _score_in_pawns(score: chess.engine.Score) -> float:
-    mate = score.mate()
-    if mate is not None:
-        # A hundredth of a pawn for each move of delay: the quicker mate is barely the better one.
-        return math.copysign(MATE_PAWNS - abs(mate) / 100, mate)
-    centipawns = score.score()
-    assert centipawns is not None
-    return max(-LARGEST_PAWNS, min(LARGEST_PAWNS, centipawns / 100))
+@cache
+def calibration() -> Calibration:
+    """The calibration whose agents play."""
+    return load_calibration(CALIBRATION)
 
 
-def _annotate(score: chess.engine.PovScore) -> str:
-    mate = score.relative.mate()
-    if mate is None:
-        centipawns = score.white().score()
-        assert centipawns is not None
-        return f"[%eval {centipawns / 100:.2f}]"
+def _pawns(value: Value) -> float:
+    """Worth of a move in pawns; a mate is worth more than anything else."""
+    return math.copysign(100.0, value.mate) if value.mate is not None else (value.cp or 0) / 100
+
+
+def _annotate(value: Value, mover: chess.Color) -> str:
+    """Text of the `[%eval]` comment: White's view of the position after the move."""
+    sign = 1 if mover == chess.WHITE else -1
+    if value.mate is None:
+        return f"[%eval {sign * (value.cp or 0) / 100:.2f}]"
     # The engine counts the move that is about to be made; a mating side has one fewer to go after
     # it. `#0` is the mate itself.
-    if mate > 0:
-        mate -= 1
-    return f"[%eval #{mate if score.turn == chess.WHITE else -mate}]"
+    mate = value.mate - 1 if value.mate > 0 else value.mate
+    return f"[%eval #{sign * mate}]"
 
 
-def score_moves(
-    engine: chess.engine.SimpleEngine, board: chess.Board, depth: int
-) -> list[ScoredMove]:
-    """Score every legal move of a position, best first."""
-    lines = engine.analyse(
-        chess.Board(board.fen()),  # without the moves before, so that only the position matters
-        chess.engine.Limit(depth=depth),
-        multipv=ALL_MOVES,
-        game=object(),  # a new game each time makes the engine clear its hash
-    )
-    scored = [
-        ScoredMove(line["pv"][0], _score_in_pawns(line["score"].relative), _annotate(line["score"]))
-        for line in lines
-    ]
-    return sorted(scored, key=lambda candidate: (-candidate.pawns, candidate.move.uci()))
-
-
-def choose_move(
-    candidates: Sequence[ScoredMove], player: Player, ply: int, rng: np.random.Generator
-) -> ScoredMove:
-    """Draw a move as the player would choose it; `ply` counts the moves already made."""
-    extra = OPENING_EXTRA_SENSITIVITY if ply < OPENING_PLIES else 0.0
-    sensitivity = player.sensitivity + extra
-    shares = [
-        math.exp(
-            -(
-                (math.log1p(candidates[0].pawns - candidate.pawns) / sensitivity)
-                ** player.consistency
-            )
-        )
-        for candidate in candidates
-    ]
+def _draw(shares: Sequence[float], rng: np.random.Generator) -> int:
     # Only plain uniform draws are used: of all a generator offers they are the least likely to
     # change between versions of NumPy.
-    remaining = rng.random() * sum(shares)
-    for candidate, share in zip(candidates, shares, strict=True):
+    remaining = rng.random() * math.fsum(shares)
+    for place, share in enumerate(shares):
         remaining -= share
         if remaining < 0:
-            return candidate
-    return candidates[0]  # rounding only
+            return place
+    return 0  # rounding only
+
+
+def choose_book_move(found: Evaluation, depth: int, rng: np.random.Generator) -> str:
+    """Draw a move of the opening, the better the likelier, alike for all players."""
+    worth = [_pawns(found.values[depth, move]) for move in found.moves]
+    shares = [math.exp((each - max(worth)) / BOOK_PAWNS) for each in worth]
+    return found.moves[_draw(shares, rng)]
+
+
+def choose_move(row: dict[str, Any], board: chess.Board, elo: int, rng: np.random.Generator) -> str:
+    """Draw a move as the agent of an Elo does, from an evaluation as the store keeps it."""
+    moves = row["moves"]
+    # One turn for each move as the played one: so the options are those that a rating sees, and it
+    # is known where each move stands among them.
+    turns = pl.DataFrame(
+        {
+            "game_id": "x",
+            "ply": range(len(moves)),
+            "mover": "x",
+            "position": board.fen(),
+            "played": moves,
+        }
+    )
+    evaluations = pl.DataFrame([row], infer_schema_length=None)
+    table = make_spreads(turns, evaluations, limit_pawns=math.inf).table
+    place = {int(at): move for at, move in zip(table["chosen"], moves, strict=True)}
+    path = calibration().map.path
+    spreads = Spreads.from_table(table.head(1))
+    logarithms = ln_probabilities(path.model, prepare(spreads, path.model), path.theta(elo))
+    return str(place[_draw(spreads.as_given(np.exp(logarithms)).tolist(), rng)])
 
 
 def spend_time(clock_seconds: int, ply: int, rng: np.random.Generator) -> int:
     """Return the clock after a move: exponential thinking times around a fair share of the rest."""
     fair_share = clock_seconds / 40 + INCREMENT_SECONDS * 0.8
-    if ply < 2 * OPENING_PLIES:
+    if ply < BOOK_PLIES:
         fair_share /= 3
     thought = int(1 - fair_share * math.log(1 - rng.random()))
     return clock_seconds - min(thought, clock_seconds - 1) + INCREMENT_SECONDS
@@ -211,41 +200,71 @@ def _board_result(board: chess.Board) -> str | None:
     return "1/2-1/2" if drawn or board.is_fifty_moves() or board.is_repetition(3) else None
 
 
+@dataclass(frozen=True)
+class _Engines:
+    """The two searches: of the book, and of the moves that count."""
+
+    engine: UciEngine
+    book: Plan
+    plan: Plan
+    setup: str
+
+    def search(self, board: chess.Board, *, book: bool) -> tuple[Evaluation, str]:
+        position = str(stored_positions(pl.Series([board.fen()]))[0])
+        plan = self.book if book else self.plan
+        return evaluate(self.engine, plan, position), position
+
+
 def _play_moves(
-    game: chess.pgn.Game, pairing: Pairing, engine: chess.engine.SimpleEngine, depth: int, seed: int
-) -> tuple[str, str]:
-    """Add the moves to a game and return its result and termination."""
+    game: chess.pgn.Game, pairing: Pairing, engines: _Engines, seed: int
+) -> tuple[str, str, list[dict[str, Any]]]:
+    """Add the moves to a game; return its result, its termination and the evaluations."""
     rng = np.random.default_rng([seed, pairing.season, pairing.round, pairing.board])
     players = {chess.WHITE: pairing.white, chess.BLACK: pairing.black}
     clocks = {chess.WHITE: START_SECONDS, chess.BLACK: START_SECONDS}
     hopeless = {chess.WHITE: False, chess.BLACK: False}
     node: chess.pgn.GameNode = game
     board = game.board()
+    rows: list[dict[str, Any]] = []
     drawish_plies = 0
+    last = 0.0
     for ply in range(LAST_PLY):
         result = _board_result(board)
         if result is not None:
-            return result, "normal"
+            return result, "normal", rows
         if ply > FIRST_ADJUDICATION_PLY and drawish_plies >= DRAWISH_PLIES:
-            return "1/2-1/2", "adjudication"
+            return "1/2-1/2", "adjudication", rows
         mover = board.turn
-        candidates = score_moves(engine, board, depth)
+        book = ply < BOOK_PLIES
+        found, position = engines.search(board, book=book)
+        depth = max(at for at, _ in found.values)
+        best = _pawns(found.values[depth, found.moves[0]])
         hopeless_before = hopeless[mover]
-        hopeless[mover] = candidates[0].pawns < RESIGN_PAWNS
+        hopeless[mover] = best < RESIGN_PAWNS
         if hopeless_before and hopeless[mover]:
-            return ("0-1" if mover == chess.WHITE else "1-0"), "normal"
-        chosen = choose_move(candidates, players[mover], ply, rng)
-        drawish_plies = drawish_plies + 1 if abs(chosen.pawns) < DRAWISH_PAWNS else 0
+            return ("0-1" if mover == chess.WHITE else "1-0"), "normal", rows
+        if book:
+            move = choose_book_move(found, depth, rng)
+        else:
+            rows.append(evaluation_row(position, None, engines.setup, found))
+            move = choose_move(rows[-1], board, players[mover].elo, rng)
+        value = found.values[depth, move]
+        drawish_plies = drawish_plies + 1 if abs(_pawns(value)) < DRAWISH_PAWNS else 0
+        last = _pawns(value) * (1 if mover == chess.WHITE else -1)
         clocks[mover] = spend_time(clocks[mover], ply, rng)
         clock = datetime.timedelta(seconds=clocks[mover])  # prints as h:mm:ss
-        node = node.add_variation(chosen.move, comment=f"{chosen.annotation} [%clk {clock}]")
-        board.push(chosen.move)
+        comment = f"{_annotate(value, mover)} [%clk {clock}]"
+        node = node.add_variation(chess.Move.from_uci(move), comment=comment)
+        board.push_uci(move)
     result = _board_result(board)
-    return (result, "normal") if result is not None else ("1/2-1/2", "adjudication")
+    if result is not None:
+        return result, "normal", rows
+    won = "1-0" if last > WON_PAWNS else "0-1" if last < -WON_PAWNS else "1/2-1/2"
+    return won, "adjudication", rows
 
 
-def simulate_game(pairing: Pairing, *, engine_path: str, depth: int, seed: int) -> str:
-    """Play one game and return it as PGN text, ending in an empty line.
+def simulate_game(pairing: Pairing, *, engine_path: str, seed: int) -> Played:
+    """Play one game.
 
     Parameters
     ----------
@@ -253,17 +272,18 @@ def simulate_game(pairing: Pairing, *, engine_path: str, depth: int, seed: int) 
         Who plays whom and when.
     engine_path
         UCI engine that scores the moves; it is started for this game alone.
-    depth
-        Search depth in plies.
     seed
         Seed of the whole sample; the game's own is derived from it and the pairing.
     """
     year = FIRST_YEAR + pairing.season
     date = datetime.date(year, 3, 1) + datetime.timedelta(weeks=pairing.round - 1)
     game = chess.pgn.Game()
-    with chess.engine.SimpleEngine.popen_uci(engine_path) as engine:
-        engine.configure(ENGINE_OPTIONS)
-        result, termination = _play_moves(game, pairing, engine, depth, seed)
+    plan, book = make_plan("quick"), make_plan("quick", depth=BOOK_DEPTH)
+    setup = engine_setup(engine_path, plan, {})
+    with UciEngine(engine_path) as engine:
+        engine.configure(dict(setup.options))
+        engines = _Engines(engine, book, plan, setup.digest)
+        result, termination, rows = _play_moves(game, pairing, engines, seed)
     tags = {
         "Event": f"Milepost Sample League {year}",
         "Site": "Simulated",
@@ -272,8 +292,8 @@ def simulate_game(pairing: Pairing, *, engine_path: str, depth: int, seed: int) 
         "White": pairing.white.name,
         "Black": pairing.black.name,
         "Result": result,
-        "WhiteElo": str(pairing.white.nominal_elo),
-        "BlackElo": str(pairing.black.nominal_elo),
+        "WhiteElo": str(pairing.white.elo),
+        "BlackElo": str(pairing.black.elo),
         "WhiteType": "program",
         "BlackType": "program",
         "TimeControl": f"{START_SECONDS}+{INCREMENT_SECONDS}",
@@ -282,4 +302,4 @@ def simulate_game(pairing: Pairing, *, engine_path: str, depth: int, seed: int) 
         "Annotator": f"simulated by examples/make_sample.py, seed {seed}",
     }
     game.headers.update(tags)
-    return game.accept(chess.pgn.StringExporter(columns=80)) + "\n\n"
+    return Played(game.accept(chess.pgn.StringExporter(columns=80)) + "\n\n", rows)
