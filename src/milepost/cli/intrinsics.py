@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +12,7 @@ from milepost.cli import options, show
 if TYPE_CHECKING:
     import polars as pl
 
+    from milepost.choice import Spreads
     from milepost.intrinsic.calibration import Calibration
 
 Named = Annotated[
@@ -57,6 +58,19 @@ def calibrate(
             help="The line of c of a reference period: a calibration, or c = A + B x Elo.",
         ),
     ] = None,
+    whole_games: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--whole-games",
+            metavar="INPUT",
+            help="Further games, evaluated whole, to measure the spread of players and their form "
+            "by; repeatable [default: the same games].",
+        ),
+    ] = None,
+    whole_store: Annotated[
+        str | None,
+        typer.Option("--whole-store", metavar="DIR", help="The store of those [default: --store]."),
+    ] = None,
     setup: decisions_in.Setup = None,
     workers: options.Workers = options.ALL_CORES,
     quiet: options.Quiet = False,
@@ -64,10 +78,7 @@ def calibrate(
     """Fit maps between Elo and agents to games of rated players; choose one; write it down."""
     from pathlib import Path
 
-    import polars as pl
-
     from milepost.analysis.setups import readable_setup
-    from milepost.choice import Spreads
     from milepost.errors import InputError
     from milepost.files import provenance
     from milepost.games.loading import table_inputs
@@ -80,20 +91,22 @@ def calibrate(
     if unknown:
         raise InputError(f"--maps: there are {', '.join(KINDS)}, got {unknown[0]!r}")
     line = _line(c_line)
-    table, made = decisions_in.read_decisions(
-        inputs, store, setup, [], workers=workers, quiet=quiet
-    )
-    rated = table.filter(pl.col("mover_elo").is_not_null() & pl.col("mover").is_not_null())
-    if len(rated) < len(table) and not quiet:
-        typer.echo(f"{len(table) - len(rated):,} turns without a player or an Elo", err=True)
-    if not len(rated):
-        raise InputError("no evaluated turn has a player with an Elo")
+    spreads, players, made = _rated(inputs, store, setup, workers=workers, quiet=quiet)
+    whole = None
+    sources = list(inputs)
+    if whole_games:
+        found_whole = _rated(
+            whole_games, whole_store or store, made["digest"], workers=workers, quiet=quiet
+        )
+        whole = found_whole[0], found_whole[1]
+        sources += whole_games
     told = {"maps": kinds, "folds": folds, "repeats": repeats, "seed": seed, "c_line": c_line or ""}
     steps = 2 + 2 * len(kinds)
     with show.counting_bar("calibrating", quiet=quiet, total=steps) as bar:
         found = make(
-            Spreads.from_table(rated),
-            rated["mover"].to_list(),
+            spreads,
+            players,
+            whole_games=whole,
             name=name or Path(output).stem,
             setup=str(made.get("digest", "")),
             setup_text=readable_setup(made["setup"]) if "digest" in made else "",
@@ -102,7 +115,7 @@ def calibrate(
             repeats=repeats,
             seed=seed,
             c_line=line,
-            made=provenance("calibrate", {**told, **made}, table_inputs(find_sources(inputs))),
+            made=provenance("calibrate", {**told, **made}, table_inputs(find_sources(sources))),
             progress=None if bar is None else (lambda what, done, total: bar(done)),
         )
     found.save(output)
@@ -110,6 +123,26 @@ def calibrate(
     typer.echo(f"calibration -> {output}", err=True)
     if not found.admitted:
         raise typer.Exit(1)
+
+
+def _rated(
+    inputs: list[str], store: str | None, setup: str | None, *, workers: int, quiet: bool
+) -> tuple[Spreads, list[str], dict[str, Any]]:
+    """The decisions of players whose Elo is known, and who they are."""
+    import polars as pl
+
+    from milepost.choice import Spreads
+    from milepost.errors import InputError
+
+    table, made = decisions_in.read_decisions(
+        inputs, store, setup, [], workers=workers, quiet=quiet
+    )
+    rated = table.filter(pl.col("mover_elo").is_not_null() & pl.col("mover").is_not_null())
+    if len(rated) < len(table) and not quiet:
+        typer.echo(f"{len(table) - len(rated):,} turns without a player or an Elo", err=True)
+    if not len(rated):
+        raise InputError("no evaluated turn has a player with an Elo")
+    return Spreads.from_table(rated), rated["mover"].to_list(), made
 
 
 def show_calibration(found: Calibration) -> None:

@@ -19,7 +19,7 @@ from milepost.fit.cohorts import CohortFits, fit_cohorts
 from milepost.fit.compare import rating_bands, score_choices, split_folds
 from milepost.fit.gate import NOISE, HeldOut, gate_table
 from milepost.intrinsic.calibration import Calibration
-from milepost.intrinsic.components import measure_spread
+from milepost.intrinsic.components import Spread, measure_spread
 from milepost.intrinsic.crossvalidation import SIZES, accuracy_table, read_unseen
 from milepost.intrinsic.ladders import RUNGS, climb
 from milepost.intrinsic.maps import KINDS, RatingMap, fit_map, mileposts
@@ -44,6 +44,7 @@ def calibrate(
     repeats: int = 5,
     seed: int = 2011,
     c_line: tuple[float, float] | None = None,
+    whole_games: tuple[Spreads, Sequence[Any]] | None = None,
     made: Mapping[str, Any] | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Calibration:
@@ -65,6 +66,9 @@ def calibrate(
         Folds of the cross-validation, how often pieces are drawn from it, and the seed of both.
     c_line
         The line of c of another (reference) period for the mileposts' table [default: fitted here].
+    whole_games
+        Further decisions and who made them, to measure the spread of players by: whole games tell
+        of form, several games of a player tell him from others [default: the decisions].
     made
         Provenance for the file.
     progress
@@ -112,13 +116,7 @@ def calibrate(
     kind = choose(tried)
     best = found[kind]
     tell("spread of the players", steps - 1, steps)
-    own = spreads.rating
-    _, codes = np.unique(np.asarray(players, dtype=str), return_inverse=True)
-    # The agents that read a rating by percentile or error have a likelihood too: the spread of the
-    # players about them is measured by it.
-    ladder = climb(spreads, best.path)
-    said = score_choices(spreads, best.path.model, best.path.theta(own))
-    spread = measure_spread(ladder, said, own, codes.astype(np.int64), spreads.groups)
+    spread = _spread(best, *(whole_games or (spreads, players)))
     return Calibration(
         name=name,
         setup=setup,
@@ -133,11 +131,23 @@ def calibrate(
         counts={
             "turns": len(spreads),
             "games": spreads.number_of_groups,
-            "players": int(codes.max()) + 1,
+            "players": len(set(players)),
+            "turns of whole games": len(whole_games[0]) if whole_games else 0,
         },
         notes=_notes(tried, kind),
         made=dict(made or {}),
     )
+
+
+def _spread(found: RatingMap, spreads: Spreads, players: Sequence[Any]) -> Spread:
+    """The agents that read a rating by percentile or error have a likelihood too: it measures."""
+    if spreads.rating is None or not np.isfinite(spreads.rating).all():
+        raise InputError("the spread of players needs the rating of every chooser")
+    _, codes = np.unique(np.asarray(players, dtype=str), return_inverse=True)
+    path, own = found.path, spreads.rating
+    said = score_choices(spreads, path.model, path.theta(own))
+    ladder = climb(spreads, path)
+    return measure_spread(ladder, said, own, codes.astype(np.int64), spreads.groups)
 
 
 def milepost_table(cohorts: CohortFits) -> pl.DataFrame:
