@@ -23,6 +23,14 @@ def kernel(function: Callable[_Arguments, _Answer]) -> Callable[_Arguments, _Ans
     return cast("Callable[_Arguments, _Answer]", compiled)
 
 
+def fused_kernel(function: Callable[_Arguments, _Answer]) -> Callable[_Arguments, _Answer]:
+    """Compile a kernel in which a product and a sum may be rounded once, as one instruction."""
+    compiled = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})(
+        function
+    )
+    return cast("Callable[_Arguments, _Answer]", compiled)
+
+
 def vector_kernel(function: Callable[_Arguments, _Answer]) -> Callable[_Arguments, _Answer]:
     """Compile a kernel whose sums may be taken in any order, so that they run in vectors."""
     compiled = numba.njit(

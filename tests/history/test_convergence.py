@@ -36,6 +36,19 @@ def test_the_remaining_error_is_honest(model: str) -> None:
         assert differences(near, exact) <= 1.5 * near.remaining_error
 
 
+@pytest.mark.parametrize("model", ["ttt", "ttt-d"])
+def test_the_remaining_error_is_honest_without_drift(model: str) -> None:
+    # Skills tied for life: a tie that gives way would be taken for what is left to go.
+    games = simulated(3000, 60, 25, seed=6)
+    still: dict[str, Any] = {"tau": 0.0, "margin_tau": 0.0}
+    exact = fit(games, model, tolerance=1e-6, **still)
+    assert exact.converged
+    assert exact.sweeps <= 40
+    for tolerance in (10.0, 1.0, 0.1, 0.01, 0.001):
+        near = fit(games, model, tolerance=tolerance, **still)
+        assert differences(near, exact) <= 1.5 * near.remaining_error
+
+
 def test_the_estimate_sees_what_the_last_step_does_not() -> None:
     records = read_records(weakly_linked())
     model = SkillModel(400.0, 480.0, 60.0, 150.0)

@@ -14,7 +14,8 @@ from tests.history.samples import simulated, table
 from tests.history.test_ttt import differences
 
 from milepost.errors import InputError
-from milepost.history import Game, History, fit, prequential
+from milepost.history import Game, History, fit, prequential, tune
+from milepost.history.lives import Lives
 from milepost.tables import CURVES
 
 
@@ -92,7 +93,8 @@ def test_one_life_at_two_times_is_correlated() -> None:
     history = fit(simulated(60, 5, 3), tolerance=1e-4)
     rows = history.curves.filter(player="p0001")["time"].to_list()
     found = history.compare(f"p0001@{rows[0]}", f"p0001@{rows[-1]}").difference.sd
-    lives = history._lives
+    lives = history._skill
+    assert isinstance(lives, Lives)
     begin, end = lives.rows_of("p0001")
     size = end - begin
     precision = np.zeros((size, size))
@@ -145,16 +147,6 @@ def test_it_prints_a_short_table(history: History) -> None:
     assert len(text.splitlines()) < 12
 
 
-@pytest.mark.parametrize("model", ["elo", "glicko2"])
-def test_baselines_have_curves(model: str) -> None:
-    history = fit(simulated(400, 10, 4), model)
-    assert history.curves.columns == CURVES.names
-    assert history.curves["mean"].is_finite().all()
-    assert math.isnan(history.log_evidence)
-    with pytest.raises(InputError, match="answers no questions"):
-        history.predict("p0001", "p0002", 1900)
-
-
 def test_games_of_teams_go_to_the_general_graph() -> None:
     frame = simulated(60, 6, 3)
     games = [
@@ -168,6 +160,53 @@ def test_games_of_teams_go_to_the_general_graph() -> None:
     assert np.allclose(both["mean"], both["mean_right"], atol=1e-3)
     with pytest.raises(InputError, match="ttt or trueskill"):
         fit(games, "elo")
+
+
+def test_games_of_teams_answer_the_same_questions() -> None:
+    frame = simulated(60, 6, 3).with_columns(time=pl.date("time", 5, 1))
+    games = [
+        Game(time=time, teams=[[one], [two]], scores=[score, 1 - score])
+        for time, one, two, score in frame.select("time", "player_1", "player_2", "score").rows()
+    ]
+    # Dated games, a year each: the two-player core is the independent answer.
+    general, fast = fit(games, tolerance=1e-5), fit(frame, tolerance=1e-5)
+    assert general.curves["time"].to_list() == fast.curves["time"].to_list()
+    assert general.at(1902, games=5)["player"].to_list() == (
+        fast.at(1902, games=5)["player"].to_list()
+    )
+    for time in ("1899", "1901-03-01", "1902", "1910"):
+        here, there = (h.skill("p0001", time) for h in (general, fast))
+        assert (here.mean, here.sd) == pytest.approx((there.mean, there.sd), abs=1e-3)
+        chances = [h.predict("p0001", "p0002", time) for h in (general, fast)]
+        assert chances[0] == pytest.approx(chances[1], abs=1e-5)
+    pairs = ("p0001@1900", "p0003@1902"), ("p0001@1900", "p0001@1902")
+    for pair in pairs:
+        one, two = (h.compare(*pair) for h in (general, fast))
+        assert one.probability == pytest.approx(two.probability, abs=1e-5)
+        assert one.difference.sd == pytest.approx(two.difference.sd, abs=1e-3)
+
+
+def test_games_without_times_and_by_month() -> None:
+    teams = [["a", "b"], ["c"]]
+    untimed = fit([Game(None, teams, [1, 0]), Game(None, teams, [0, 1])])
+    assert untimed.curves.filter(player="a")["time"].to_list() == [1, 2]
+    assert untimed.at(2, within=0)["player"].len() == 3
+    monthly = [Game(date(1990, month, 3), teams, [1, 0]) for month in (1, 1, 2)]
+    assert fit(monthly).curves.height == 3
+    assert fit(monthly, period="month").curves.height == 6
+
+
+def test_games_of_teams_saved_and_loaded(tmp_path: Path) -> None:
+    history = fit([Game(1990, [["a", "b"], ["c"]], [1, 0]), Game(1991, [["a"], ["c"]], [0, 1])])
+    history.save(tmp_path / "h")
+    again = History.load(tmp_path / "h")
+    assert again.at(1991).equals(history.at(1991))
+    assert again.predict("a", "c", 1992) == pytest.approx(history.predict("a", "c", 1992))
+
+
+def test_tune_is_at_hand() -> None:
+    found = tune(simulated(200, 8, 3), beta=[400.0, 480.0], tau=[60.0])
+    assert found.best.beta in (400.0, 480.0)
 
 
 def test_dates_and_months() -> None:
@@ -215,6 +254,43 @@ def test_learned_newcomers_follow_a_rising_pool() -> None:
     assert path[0] == pytest.approx(1200)
     assert path[-1] > path[0] + 60
     assert learned.log_evidence > flat.log_evidence
+
+
+def careers(rise: float, trend: float) -> pl.DataFrame:
+    """Forty years; 30 newcomers a year at `trend` a year, each `rise` better after five, 12 years.
+
+    The first year's players include those of earlier years, so that the pool begins in its course.
+    """
+    rng = np.random.default_rng(11)
+    entered = np.repeat(np.arange(-11, 40), 30)
+    base = rng.normal(trend * np.maximum(entered, 0), 200)
+    parts = []
+    for year in range(40):
+        active = np.flatnonzero((entered <= year) & (entered > year - 12))
+        skill = base[active] + rise * np.minimum(year - entered[active], 5) / 5
+        number = 6 * len(active)
+        one = rng.integers(0, len(active), number)
+        two = (one + rng.integers(1, len(active), number)) % len(active)
+        apart = skill[one] - skill[two] + rng.normal(0, 480 * math.sqrt(2), number)
+        parts.append(pl.DataFrame({
+            "time": np.full(number, year), "player_1": active[one].astype(str),
+            "player_2": active[two].astype(str), "score": (apart > 0).astype(float),
+        }))  # fmt: skip
+    return pl.concat(parts)
+
+
+@pytest.mark.parametrize("trend", [-6.0, 0.0, 6.0])
+def test_learned_newcomers_are_right_where_nobody_improves(trend: float) -> None:
+    learned = fit(careers(0.0, trend), newcomers="learn", draw=0.0, sigma=200.0, tau=5.0)
+    level = learned.paths["newcomer_mean"].to_numpy() - 1200
+    assert level[-5:].mean() == pytest.approx(37 * trend, abs=85)
+
+
+def test_learned_newcomers_sink_where_beginners_improve() -> None:
+    # The known limit (docs/history.md): a random walk without trend takes the rise of every
+    # generation for a fall of the next one's level. The true level is constant here.
+    learned = fit(careers(200.0, 0.0), newcomers="learn", draw=0.0, sigma=200.0, tau=20.0)
+    assert learned.paths["newcomer_mean"][-5:].mean() < 1200 - 200  # type: ignore[operator]
 
 
 def test_prequential_never_looks_ahead() -> None:

@@ -21,14 +21,17 @@ from milepost.cli import (
     games_in,
     histories,
     history_questions,
+    intrinsics,
     models,
+    plots,
+    reproduce,
     sets,
     tunes,
 )
 from milepost.cli.store import store_app
 from milepost.errors import MilepostError
 
-_RESUMES = {"games", "results", "turns", "players", "select", "analyse", "demo"}
+_RESUMES = {"games", "results", "turns", "players", "select", "analyse", "demo", "reproduce"}
 """Commands that keep what they have done when they are interrupted."""
 
 
@@ -88,11 +91,16 @@ app.command("analyse")(analysis.analyse)
 app.command("spreads")(analysis.spreads)
 app.command("fit")(fits.fit)
 app.command("models")(models.models)
+app.command("calibrate")(intrinsics.calibrate)
+app.command("rate")(intrinsics.rate)
+app.command("likelihood")(intrinsics.likelihood)
 app.command("history")(histories.history)
 app.command("rank")(history_questions.rank)
 app.command("predict")(history_questions.predict)
 app.command("compare")(history_questions.compare)
 app.command("tune")(tunes.tune)
+app.command("plot")(plots.plot)
+app.command("reproduce")(reproduce.reproduce)
 app.add_typer(store_app, name="store")
 app.command("demo")(demo.demo)
 

@@ -1,35 +1,42 @@
-"""The demo: the main job on the bundled sample."""
+"""The demo: the main job on the bundled sample, from games to ratings and plots."""
 
 from __future__ import annotations
 
+import shutil
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from milepost.cli import options, show
 
-_DEMO_GAMES = 6
-_DEMO_DEPTH = 6
-"""Seconds on any machine; `milepost analyse` goes to depth 10."""
+if TYPE_CHECKING:
+    pass
+
+_CHAMPIONS = (
+    "Steinitz, Wilhelm",
+    "Lasker, Emanuel",
+    "Alekhine, Alexander",
+    "Botvinnik, Mikhail",
+    "Karpov, Anatoly",
+    "Kasparov, Garry",
+    "Anand, Viswanathan",
+    "Carlsen, Magnus",
+)
+_ENGINE_TURNS = 12
+"""Turns of a famous game that the demo lets an engine score: seconds on any machine."""
 
 
 def demo(
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FOLDER", help="Where the tables go.")
+        str, typer.Option("--output", "-o", metavar="FOLDER", help="Where everything goes.")
     ] = "demo-output",
     workers: options.Workers = options.ALL_CORES,
 ) -> None:
-    """Run the main job on the bundled sample and say where everything lies."""
-    import polars as pl
-
-    from milepost.files import read_table
+    """Run the main job on the bundled sample; end with ratings, plots and where they lie."""
     from milepost.games.convert import Target, write_games, write_results, write_turns
     from milepost.games.mapping import parse_mapping
-    from milepost.games.players import find_players
-    from milepost.games.standings import standings
-    from milepost.tables import RESULTS
 
     folder = Path(output)
     folder.mkdir(parents=True, exist_ok=True)
@@ -39,9 +46,7 @@ def demo(
 
     with as_file(files("milepost") / "data") as data:
         sample = data / "sample" / "games.pgn"
-        typer.echo(
-            "Milepost demo: 84 games of 8 simulated players of known strength, three seasons"
-        )
+        typer.echo("Milepost demo: a league of 8 simulated players whose Elo is known")
         summary = write_games([sample], target("games.parquet"), workers=workers)
         show.summarise(summary, str(folder / "games.parquet"), None, rows="games")
         summary = write_turns([sample], target("turns.parquet"), workers=workers)
@@ -56,78 +61,152 @@ def demo(
             mapping=matches,
             keep_names=True,
         )
-        write_games([data / "famous_games.pgn"], target("famous_games.csv"), workers=1)
-        _analyse_some(sample, folder, workers)
+        write_turns([data / "famous_games.pgn"], target("famous_turns.parquet"), workers=1)
+        store = folder / "evaluations"
+        if not store.exists():
+            shutil.copytree(data / "sample" / "evaluations", store)
+    _analyse_some(folder, workers)
+    _show_results(folder)
+    _show_champions(folder)
+    _show_ratings(folder)
+    typer.echo("Where everything lies:")
+    for name, what in (
+        ("ratings.html", "ratings by moves: open it in a browser"),
+        ("ratings.svg", "the ratings as a picture"),
+        ("ratings.csv", "the ratings as a table"),
+        ("champions.svg", "champions' skill by results, 1886-2024"),
+        ("games.parquet", "the games"),
+        ("turns.parquet", "every decision"),
+        ("spreads.parquet", "every decision with the worth of every option"),
+        ("results.csv", "who beat whom"),
+        ("title_matches.csv", "world championship games"),
+        ("evaluations", "the engine's evaluations (milepost store info)"),
+    ):
+        typer.echo(f"  {folder / name}: {what}")
+
+
+def _analyse_some(folder: Path, workers: int) -> None:
+    """Let an engine score a few turns of a famous game; what is in the store is not done again."""
+    import polars as pl
+
+    from milepost.analysis.engines import find_engine
+    from milepost.analysis.plans import make_plan
+    from milepost.analysis.run import analyse, wanted_jobs
+    from milepost.analysis.store import EvaluationStore
+    from milepost.errors import EngineError
+
+    try:
+        program = find_engine()
+    except EngineError as error:
+        typer.echo(f"{error}\nGoing on with the evaluations of the sample.", err=True)
+        return
+    turns = pl.read_parquet(folder / "famous_turns.parquet").filter(~pl.col("book"))
+    plan = make_plan("quick")
+    jobs, _ = wanted_jobs(turns.head(_ENGINE_TURNS), plan)
+    store = EvaluationStore(folder / "evaluations")
+    with show.analysis_bar(quiet=False) as report:
+        state = analyse(jobs, store, program, plan, workers=workers, report=report)
+    assert state.setup is not None
+    typer.echo(
+        f"{state.setup.name}: {state.total:,} positions of a famous game, all moves to depth "
+        f"{plan.depth}: {state.done:,} analysed, {state.hits:,} were in the store",
+        err=True,
+    )
+
+
+def _show_results(folder: Path) -> None:
+    import polars as pl
+
+    from milepost.files import read_table
+    from milepost.games.players import find_players
+    from milepost.games.standings import standings
+    from milepost.tables import RESULTS
 
     results = read_table(folder / "results.csv", RESULTS)
     names = find_players(pl.read_parquet(folder / "games.parquet")).select("key", "name").unique()
     table = standings(results).join(names, left_on="player", right_on="key", maintain_order="left")
     show.print_frame(
-        table.select("name", pl.exclude("player", "name")),
-        title="Results of the sample (ratings come with a later version)",
+        table.select("name", pl.exclude("player", "name")), title="Results of the league"
     )
-    turns = pl.read_parquet(folder / "turns.parquet")
-    phases = (
-        turns.group_by("phase")
-        .agg(
-            pl.len().cast(pl.Int64).alias("turns"),
-            (~pl.col("book")).sum().cast(pl.Int64).alias("behind the book"),
-            pl.col("repetition").sum().cast(pl.Int64).alias("repetitions"),
-            pl.col("only_move").sum().cast(pl.Int64).alias("only one move"),
-            pl.col("eval_cp").is_not_null().sum().cast(pl.Int64).alias("with evaluation"),
-            pl.col("seconds").median().alias("median seconds"),
-        )
-        .sort("turns", descending=True)
-    )
-    show.print_frame(phases, title="Turns of the sample by phase")
-    titles = read_table(folder / "title_matches.csv", RESULTS)
-    show.print_frame(
-        standings(titles).drop("elo").head(8),
-        title=f"World championship matches 1886-2024: {len(titles)} games, most points",
-    )
-    typer.echo("Tables:")
-    for path in sorted(folder.glob("*.*")):
-        if path.suffix in (".parquet", ".csv"):
-            typer.echo(f"  {path}")
-    typer.echo(f"Evaluations (milepost store info {folder / 'evaluations'}):")
-    typer.echo(f"  {folder / 'evaluations'}")
 
 
-def _analyse_some(sample: Path, folder: Path, workers: int) -> None:
-    """Let an engine score a few games; without one, take the evaluations in the comments."""
+def _show_champions(folder: Path) -> None:
+    """Skill through time by results: the title matches, smoothed; few games, so wide bands."""
     import polars as pl
 
-    from milepost.analysis.engines import find_engine
-    from milepost.analysis.imports import import_eval_comments
-    from milepost.analysis.plans import make_plan
-    from milepost.analysis.run import analyse, wanted_jobs
+    from milepost.files import read_table
+    from milepost.history import fit
+    from milepost.report.charts import save_chart
+    from milepost.report.curves import curve_points, curves_chart
+    from milepost.tables import RESULTS
+
+    titles = read_table(folder / "title_matches.csv", RESULTS)
+    history = fit(titles, "ttt", mu=2500, sigma=150, beta=200, tau=25)
+    best = (
+        history.curves.sort("mean", descending=True)
+        .unique("player", keep="first", maintain_order=True)
+        .select("player", "time", "mean", "sd", pl.col("games").alias("games then"))
+        .with_columns(pl.col("mean", "sd").round(0).cast(pl.Int64))
+    )
+    show.print_frame(
+        best.head(8),
+        title=f"Highest skill in title matches, by {len(titles)} results alone (mean, sd)",
+    )
+    chart = curves_chart(
+        curve_points(history, _CHAMPIONS),
+        title="Champions in their title matches",
+        subtitle=["by these results alone: eras hardly meet, so their levels rest on the prior"],
+    )
+    save_chart(chart, folder / "champions.svg")
+
+
+def _show_ratings(folder: Path) -> None:
+    import polars as pl
+
     from milepost.analysis.spreads import make_spreads
     from milepost.analysis.store import EvaluationStore
-    from milepost.errors import EngineError
-    from milepost.files import write_table
+    from milepost.files import provenance, write_table
+    from milepost.intrinsic.calibration import load_calibration
+    from milepost.intrinsic.ratings import rate
+    from milepost.report.charts import save_chart
+    from milepost.report.rating_charts import bars_chart
+    from milepost.report.ratings import write_ratings_page
 
-    games = pl.read_parquet(folder / "games.parquet")
     turns = pl.read_parquet(folder / "turns.parquet")
-    store = EvaluationStore(folder / "evaluations", create=True)
-    try:
-        program = find_engine()
-    except EngineError as error:
-        typer.echo(f"{error}\nGoing on with the evaluations in the sample's comments.", err=True)
-        setup = import_eval_comments(games, store).setup
-    else:
-        plan = make_plan("quick", depth=_DEMO_DEPTH)
-        some = turns.filter(pl.col("game_id").is_in(games["game_id"].head(_DEMO_GAMES).implode()))
-        jobs, _ = wanted_jobs(some, plan)
-        with show.analysis_bar(quiet=False) as report:
-            state = analyse(jobs, store, program, plan, workers=workers, report=report)
-        assert state.setup is not None
-        setup = state.setup
-        typer.echo(
-            f"{state.setup.name}: {state.total:,} positions of {_DEMO_GAMES} games, all moves to "
-            f"depth {_DEMO_DEPTH}: {state.done:,} analysed, {state.hits:,} were in the store",
-            err=True,
-        )
-        turns = some
-    spreads = make_spreads(turns, store, setup=setup.digest)
-    write_table(spreads.table, folder / "spreads.parquet")
-    typer.echo(f"{len(spreads.table):,} spreads -> {folder / 'spreads.parquet'}", err=True)
+    calibration = load_calibration("stockfish15.1-quick")
+    found = make_spreads(turns, EvaluationStore(folder / "evaluations"), setup=calibration.setup)
+    write_table(found.table, folder / "spreads.parquet")
+    beside = ["opponent", "opponent_elo", "move_number", "phase", "colour"]
+    decisions = found.table.join(
+        turns.select("game_id", "ply", *beside), on=["game_id", "ply"], maintain_order="left"
+    )
+    made = provenance("demo", {"calibration": calibration.name, "level": 0.95}, [])
+    ratings = rate(decisions, calibration, ["player"], setup=found.setup)
+    ratings = ratings.sort("rating", descending=True, nulls_last=True)
+    write_table(ratings, folder / "ratings.csv", made=made)
+    write_ratings_page(
+        ratings, decisions, calibration, ["player"], folder / "ratings.html", made=made
+    )
+    labelled = ratings.with_columns(pl.col("player").alias("label"))
+    save_chart(bars_chart(labelled, labelled["label"].to_list(), 0.95), folder / "ratings.svg")
+    rows: list[list[Any]] = [
+        [
+            row["player"],
+            f"{row['rating']:.0f}",
+            f"{row['low']:.0f}-{row['high']:.0f}",
+            f"{row['elo']:.0f}",
+            "yes" if row["low"] <= row["elo"] <= row["high"] else "no",
+            row["n"],
+            row["games"],
+            f"{100 * row['mm_actual']:.1f}/{100 * row['mm_projected']:.1f}",
+            f"{row['ad_actual']:.3f}/{row['ad_projected']:.3f}",
+        ]
+        for row in ratings.iter_rows(named=True)
+        if row["rating"] is not None and row["low"] is not None and row["high"] is not None
+    ]
+    columns = ["player", "IPR", "95 %", "true Elo", "covered", "turns", "games", "match %", "error"]
+    show.print_table(
+        columns,
+        rows,
+        title="Ratings by moves (match and error: actual/projected at the true Elo)",
+    )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from milepost.cli import append as appending
 from milepost.cli import decisions as decisions_in
 from milepost.cli import options, show
 
@@ -19,6 +20,7 @@ _SHOWN_REFERENCE = ("n", "outside", "c", "sd", "c_low", "c_high")
 
 
 def fit(
+    context: typer.Context,
     inputs: options.Inputs,
     store: decisions_in.Store = None,
     by: Annotated[
@@ -92,11 +94,38 @@ def fit(
     ] = 30,
     fields: decisions_in.Fields = None,
     setup: decisions_in.Setup = None,
+    append: appending.Append = None,
+    replace: appending.Replace = False,
+    plan: appending.PlanName = "quick",
+    depth: appending.Depth = None,
+    engine: appending.Engine = None,
+    engine_option: appending.EngineOption = None,
+    book_moves: appending.BookMoves = 8,
     form: options.Format = None,
     workers: options.Workers = options.ALL_CORES,
     quiet: options.Quiet = False,
 ) -> None:
-    """Fit agents (s, c) to decisions: of a store and games, or of any table of options."""
+    """Fit agents (s, c) to decisions: of a store and games, or of any table of options.
+
+    With --append it goes from games through the engine to one row a file in a results file; the
+    store lies beside that file unless --store names another.
+    """
+    appending.check_options(context, appending=append is not None)
+    if append is not None:
+        appending.append_fits(
+            inputs,
+            append,
+            store=store,
+            replace=replace,
+            plan=plan,
+            depth=depth,
+            engine=engine,
+            engine_option=engine_option,
+            book_moves=book_moves,
+            workers=workers,
+            quiet=quiet,
+        )
+        return
     import numpy as np
 
     from milepost.files import format_of, provenance, write_table

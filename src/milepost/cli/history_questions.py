@@ -46,7 +46,7 @@ def rank(
     form: options.Format = None,
 ) -> None:  # fmt: skip
     """Rank the players of a saved history at a time."""
-    found = _load(folder)
+    found = load_history(folder)
     table = found.at(at, within=within, games=games)
     told = {"at": at, "most": most, "games": games, "within": within}
     if not _written(
@@ -71,8 +71,8 @@ def predict(
     """Predict a game between two players of a saved history at a time: win, draw, loss."""
     import polars as pl
 
-    found = _load(folder)
-    one, two = _find_player(found, a), _find_player(found, b)
+    found = load_history(folder)
+    one, two = find_player(found, a), find_player(found, b)
     chances = found.predict(one, two, at, first_mover=first_mover)
     skills = [found.skill(name, at) for name in (one, two)]
     table = pl.DataFrame({
@@ -105,7 +105,7 @@ def compare(
     """Compare two players of a saved history, each at a time: was the first the stronger?"""
     import polars as pl
 
-    found = _load(folder)
+    found = load_history(folder)
     (one, time_1), (two, time_2) = (_player_at(found, each) for each in (a, b))
     answer = found.compare(one, two, time_1, time_2)
     first, second, apart = answer.first, answer.second, answer.difference
@@ -126,7 +126,8 @@ def compare(
     show.print_table(("who", "mean", "sd"), rows)
 
 
-def _load(folder: str) -> History:
+def load_history(folder: str) -> History:
+    """Read a saved history."""
     from milepost.history import History
 
     return History.load(folder)
@@ -157,10 +158,10 @@ def _player_at(found: History, text: str) -> tuple[str, str]:
     name, mark, time = text.rpartition("@")
     if not mark or not name.strip() or not time.strip():
         raise InputError(f'expected a name and a time, as in "{text.strip("@ ")}@1972"')
-    return _find_player(found, name.strip()), time.strip()
+    return find_player(found, name.strip()), time.strip()
 
 
-def _find_player(found: History, text: str) -> str:
+def find_player(found: History, text: str) -> str:
     """The player that a name, or a part of one, means."""
     import polars as pl
 

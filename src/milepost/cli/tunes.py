@@ -48,6 +48,13 @@ def tune(
         str | None,
         typer.Option("--output", "-o", metavar="OUT", help="Write the points to this table."),
     ] = None,
+    plot: Annotated[
+        str | None,
+        typer.Option(
+            "--plot", metavar="FILE",
+            help="Draw the grid, the best point marked: svg, png, pdf, html or json.",
+        ),
+    ] = None,
     period: histories.Period = "year",
     sigma: histories.Sigma = None,
     draw: histories.Draw = None,
@@ -68,7 +75,7 @@ def tune(
     form: options.Format = None,
     workers: histories.Threads = None,
     quiet: options.Quiet = False,
-) -> None:
+) -> None:  # fmt: skip
     """Try a grid of beta and tau (and margins) on results; mark the best, and refine it.
 
     Exits with 1 if the best point did not converge, or the search did not come to rest.
@@ -87,6 +94,7 @@ def tune(
     axes = {"beta": parse_values(beta), "tau": parse_values(tau)}
     if margin_mu is not None:
         axes["margin_mu"] = parse_values(margin_mu)
+    _check_plot(plot, axes)
     settings = histories.settings_of(
         model, period, sigma=sigma, draw=draw, first_mover=first_mover, newcomers=newcomers,
         margin_sigma=margin_sigma, margin_tau=margin_tau, draw_form=draw_form,
@@ -108,13 +116,38 @@ def tune(
         told = {name: value for name, value in settings.items() if name != "workers"}
         made = results_in.provenance_of("tune", chosen, told, inputs)
         write_table(found.table, output, form=form, made=made)
+    said = [*chosen.said, *_draw(found, plot, model, chosen)]
     if output != "-":
         _show_tuning(found)
     if not quiet:
-        for line in chosen.said:
+        for line in said:
             typer.echo(line, err=True)
     if not found.settled or (by == "evidence" and not found.best.converged):
         raise typer.Exit(1)
+
+
+def _check_plot(path: str | None, axes: dict[str, list[float]]) -> None:
+    """Refuse a plot that cannot be drawn before anything is computed."""
+    from milepost.errors import InputError
+    from milepost.report.charts import check_ending
+
+    if path is None:
+        return
+    check_ending(path)
+    if all(len(set(values)) < 2 for values in axes.values()):
+        raise InputError("--plot needs several values of beta, tau or margin-mu")
+
+
+def _draw(found: Tuning, path: str | None, model: str, chosen: results_in.Chosen) -> list[str]:
+    """Draw the grid if asked to; return what to say about it."""
+    from milepost.report.charts import save_chart
+    from milepost.report.surfaces import tuning_chart
+
+    if path is None:
+        return []
+    title = f"{model}: {found.games:,} games, fast games {chosen.made['fast']}"
+    save_chart(tuning_chart(found.table, by=found.by, title=title), path)
+    return [f"plot -> {path}"]
 
 
 def _show_tuning(found: Tuning) -> None:

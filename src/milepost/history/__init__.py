@@ -6,6 +6,7 @@ from milepost.history.game import Game
 from milepost.history.records import SkippedResultsWarning
 from milepost.history.result import Comparison, History, Prediction
 from milepost.history.teams import rate_game
+from milepost.history.tuning import tune
 
 __all__ = [
     "Comparison",
@@ -18,4 +19,5 @@ __all__ = [
     "fit",
     "prequential",
     "rate_game",
+    "tune",
 ]

@@ -1,18 +1,20 @@
 """Sweeps until the fixed point is near, and known to be near.
 
 Every sweep is followed by a Newton step over all means at once (`milepost.history.newton`). The
-step is the estimate of how far the means still are from the fixed point: a last step alone says
-little, for weakly linked groups move slowly. For what Newton does not see (standard deviations,
-draw margins) the last step s and the ratio r of the last two give s r / (1 - r). When the estimate
-is above the tolerance the step is taken, shortened if the one before it did not bring the estimate
-down, and the next sweep begins from there.
+step says how far the means were from the fixed point: a last sweep's change alone says little, for
+weakly linked groups move slowly. After the step they are nearer; how much, the ratio r of
+the last Newton steps s tells: s r / (1 - r). What Newton does not see (standard deviations, draw
+margins) is judged likewise by its changes from sweep to sweep. A step is shortened if the one
+before it did not bring the next one down. When both estimates are below the tolerance, the last
+step is taken and that is the answer.
 
-Two workers take the periods up to a border and from it on; the messages across the border pass
-between sweeps. The fixed point is the same, and the answer does not depend on their timing.
+Two workers take the periods up to a border and from it on; messages cross the border twice a
+sweep. The fixed point is the same, and the answer does not depend on the workers' timing.
 """
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -22,10 +24,14 @@ from typing import Protocol
 import numpy as np
 
 from milepost.errors import InputError, MilepostWarning
-from milepost.history.graph import Chains, Graph
-from milepost.history.newton import InParallel, Learning, Ranges, Step, newton_step
+from milepost.history.conjugate import InParallel, Ranges
+from milepost.history.graph import Chains, Graph, Sums
+from milepost.history.newton import Learning, Step, newton_step
 from milepost.history.records import Floats, Records
 from milepost.history.ttt import SkillModel
+
+LEAST = 0.2
+"""Steps are never taken to shrink by more than this factor."""
 
 
 class ConvergenceWarning(MilepostWarning):
@@ -91,7 +97,7 @@ class SweepState(Protocol):
         """Move the skill of every node."""
         ...
 
-    def linearise(self, begin: int, end: int, curvature: Floats, slope: Floats) -> None:
+    def linearise(self, begin: int, end: int, means: Floats, curvature: Floats, sums: Sums) -> None:
         """Write each game's Gaussian stand-in."""
         ...
 
@@ -148,51 +154,72 @@ def _converge(
     progress: Progress | None, ranges: Ranges, in_parallel: InParallel,
 ) -> Convergence:  # fmt: skip
     trust = 1.0
-    distance = step = np.inf
     remaining = np.inf
+    changes: list[float] = []
+    distances: list[float] = []
     before: Floats | None = None
     for number in range(1, max_sweeps + 1):
-        skipped = _sweep(state, ranges, in_parallel, in_order=number == 1)
-        newton = _newton(state, learning, ranges, in_parallel)
+        skipped = _sweep(state, ranges, in_parallel, first=number == 1)
         after = state.snapshot()
-        last_distance, distance = distance, _largest(newton)
-        # A step that brought no gain is taken more carefully the next time.
-        trust = min(1.0, 2.0 * trust) if distance < last_distance else 0.5 * trust
-        last_step, step = step, np.inf if before is None else float(np.max(np.abs(after - before)))
+        if before is not None:
+            changes.append(float(np.max(np.abs(after - before))))
         before = after
-        remaining = max(distance, _geometric(step, last_step))
+        ahead = _geometric(changes)
+        # A step is found well where it may be the last one, roughly where it cannot be.
+        enough = tolerance * (1.0 - LEAST) / LEAST if ahead <= tolerance else 0.0
+        newton = _newton(state, learning, ranges, in_parallel, enough)
+        distances.append(_largest(newton))
+        # A step that brought no gain is taken more carefully the next time.
+        gained = len(distances) < 2 or distances[-1] < distances[-2]
+        trust = min(1.0, 2.0 * trust) if gained else 0.5 * trust
+        # The step itself bounds it, where rounding leaves no ratio to go by.
+        remaining = max(min(_geometric(distances), distances[-1]), ahead)
         if progress is not None:
             progress(Sweep(number, remaining, skipped))
         if remaining <= tolerance:
             # The step is free and still an improvement.
             _take(state, newton, 1.0)
             return Convergence(True, number, remaining, skipped)
-        if np.isfinite(distance) and number < max_sweeps:
+        if np.isfinite(distances[-1]) and number < max_sweeps:
             _take(state, newton, trust)
     return Convergence(False, max_sweeps, float(remaining), skipped)
 
 
-def _sweep(state: SweepState, ranges: Ranges, in_parallel: InParallel, *, in_order: bool) -> int:
-    """One sweep; in order (the very first) the forward pass is the filter and is not divided."""
+def _sweep(state: SweepState, ranges: Ranges, in_parallel: InParallel, *, first: bool) -> int:
+    """One sweep: forward and back; with two workers inwards from both ends, then outwards again.
+
+    So news crosses the border in the middle of every sweep, and reaches all periods in one sweep as
+    it does with one worker. The very first way forward is the filter and is not divided.
+    """
     counts: list[int] = []
-    forward, backward = state.forward, state.backward
-    parts = [(0, ranges[-1][1])] if in_order else ranges
-    in_parallel([lambda r=r: counts.append(forward(*r)) for r in parts])  # type: ignore[misc]
-    for begin, _ in ranges[1:]:
-        state.exchange(begin)
-    in_parallel([lambda r=r: counts.append(backward(*r)) for r in ranges])  # type: ignore[misc]
-    for begin, _ in ranges[1:]:
-        state.exchange(begin)
+    early, late = ranges[0], ranges[-1]
+
+    def task(way: Callable[[int, int], int], part: tuple[int, int]) -> Callable[[], None]:
+        return lambda: counts.append(way(*part))
+
+    if first or len(ranges) == 1:
+        counts.append(state.forward(0, late[1]))
+    else:
+        in_parallel([task(state.forward, early), task(state.backward, late)])
+        state.exchange(late[0])
+    if len(ranges) == 1:
+        counts.append(state.backward(0, late[1]))
+        return sum(counts)
+    outwards = state.backward if first else state.forward
+    in_parallel([task(state.backward, early), task(outwards, late)])
+    state.exchange(late[0])
     return sum(counts)
 
 
-def _newton(state: SweepState, learning: Learning, ranges: Ranges, in_parallel: InParallel) -> Step:
+def _newton(
+    state: SweepState, learning: Learning, ranges: Ranges, in_parallel: InParallel, enough: float
+) -> Step:
     model = state.model
     # The newcomers' level moves whole eras: its equations are stiffer and need more care.
     return newton_step(
         state, sigma=model.sigma, beta=model.beta, tau=model.tau, clock=state.records.clock,
         learning=learning, ranges=ranges, in_parallel=in_parallel,
-        accuracy=1e-4 if learning.level_drift else 1e-3,
+        accuracy=1e-4 if learning.level_drift else 1e-3, enough=enough,
     )  # fmt: skip
 
 
@@ -206,16 +233,18 @@ def _largest(step: Step) -> float:
     return float(max(np.max(np.abs(part)) for part in step[:3]))
 
 
-def _geometric(step: float, last_step: float) -> float:
+def _geometric(steps: list[float]) -> float:
     """Return what a geometric series still has to go after its last step."""
-    if not np.isfinite(step) or not np.isfinite(last_step):
-        return step
-    if step == 0.0:
+    if steps and steps[-1] == 0.0:
         return 0.0
-    ratio = min(step / last_step, 0.98) if last_step > 0 else 0.98
-    # One lucky small ratio is not believed.
-    ratio = max(ratio, 0.3)
-    return step * ratio / (1.0 - ratio)
+    if len(steps) < 2 or not np.isfinite(steps[-1]):
+        return np.inf
+    ratios = [
+        late / early if early > 0.0 else 1.0 for early, late in itertools.pairwise(steps[-3:])
+    ]
+    # One lucky small ratio is not believed; the larger of two is, if it is not too small.
+    ratio = min(max(LEAST if len(ratios) > 1 else 0.3, *ratios), 0.98)
+    return steps[-1] * ratio / (1.0 - ratio)
 
 
 def _ranges(graph: Graph, workers: int) -> Ranges:

@@ -23,6 +23,7 @@ from milepost.history.predictive import filter_log_evidence, log_loss_by_period,
 from milepost.history.records import Floats, Records, read_records
 from milepost.history.result import History
 from milepost.history.team_history import fit_teams
+from milepost.history.teams import draw_margin
 from milepost.history.ttt import SkillModel, TTTState, ttt_state
 from milepost.history.ttt_d import MarginModel, TTTDState, ttt_d_state
 from milepost.tables import CURVES, RESULTS
@@ -72,7 +73,8 @@ def fit(
         The results table, or any frame with its columns (time, player_1, player_2, score and, as
         wanted, first_mover, weight, event). A weight k of 1 or more counts a game k times; one
         below 1 takes its message to the power k (then the evidence is approximate). Or a sequence
-        of `milepost.history.Game`, for teams and more than two sides.
+        of `milepost.history.Game`, for teams and more than two sides (without times, each game is
+        a step of its own, whatever the period).
     model
         ``"ttt"`` (TrueSkill Through Time), ``"ttt-d"`` (draw margins of the players' own),
         ``"trueskill"`` (the filter), ``"elo"`` or ``"glicko2"``.
@@ -325,11 +327,13 @@ def _fit_games(games: Sequence[Game], options: Options, progress: Progress | Non
         draw = 2.0 * float(ndtr(draw / (np.sqrt(2.0) * options.beta))) - 1.0
     fitted = fit_teams(
         games, mu=options.mu, sigma=options.sigma, beta=options.beta, tau=options.tau, draw=draw,
-        period=None if options.period == "year" else options.period,
+        period=options.period,
         stage="filter" if options.model == "trueskill" else options.stage,  # type: ignore[arg-type]
         tolerance=options.distance, max_sweeps=options.max_sweeps,
         progress=None if progress is None else lambda n, _, left: progress(Sweep(n, left, 0)),
     )  # fmt: skip
+    labels = fitted.curves.select("time").with_columns(clock=fitted.lives.clock)
+    labels = labels.unique(subset="clock", keep="first").sort("clock")
     return History(
         curves=fitted.curves,
         log_evidence=fitted.log_evidence,
@@ -339,6 +343,7 @@ def _fit_games(games: Sequence[Game], options: Options, progress: Progress | Non
         options=options,
         games=len(games),
         players=fitted.curves["player"].n_unique(),
-        draw_margin=float("nan"),
-        paths=pl.DataFrame({"time": [], "clock": [], "newcomer_mean": [], "first_mover": []}),
+        draw_margin=draw_margin(fitted.draw_probability, 2, options.beta),
+        paths=labels.with_columns(newcomer_mean=pl.lit(options.mu), first_mover=pl.lit(0.0)),
+        _skill=fitted.lives,
     )

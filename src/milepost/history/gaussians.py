@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import erfcx
 
-from milepost.kernels import kernel
+from milepost.kernels import fused_kernel, kernel
 
 _LOW = -26.0
 _HIGH = 4.0
@@ -72,15 +72,12 @@ def _tail_excess(x: float) -> float:
     return 1.0 / f
 
 
-@kernel
-def ratio(x: float) -> float:
-    """Return v(x) = N(x) / Phi(x)."""
-    if x < _LOW:
-        return _tail_excess(x) - x
-    if x >= _HIGH:
-        return density(x) / below(x)
+@fused_kernel
+def _in_table(x: float) -> float:
+    """Return v(x) for -26 <= x < 4."""
     place = (x - _LOW) * _CELLS_A_UNIT
-    cell = int(place)
+    # Not signed: an index that cannot be negative need not be checked for it.
+    cell = np.uint32(place)
     u = (place - cell - 0.5) / _CELLS_A_UNIT
     uu = u * u
     low = (_TABLE[cell, 0] + _TABLE[cell, 1] * u) + (_TABLE[cell, 2] + _TABLE[cell, 3] * u) * uu
@@ -89,14 +86,32 @@ def ratio(x: float) -> float:
 
 
 @kernel
+def ratio(x: float) -> float:
+    """Return v(x) = N(x) / Phi(x)."""
+    if _LOW <= x < _HIGH:
+        return _in_table(x)
+    if x < _LOW:
+        return _tail_excess(x) - x
+    return density(x) / below(x)
+
+
+@fused_kernel
 def win_moments(x: float) -> tuple[float, float]:
     """Return v and w of a win at x = t - alpha."""
+    if _LOW <= x < _HIGH:
+        v = _in_table(x)
+        return v, v * (v + x)
+    return _far_win(x)
+
+
+@kernel
+def _far_win(x: float) -> tuple[float, float]:
     if x < _LOW:
         # v + x by itself: the difference of two large numbers would lose it.
         excess = _tail_excess(x)
         v = excess - x
         return v, v * excess
-    v = ratio(x)
+    v = density(x) / below(x)
     return v, v * (v + x)
 
 
@@ -146,28 +161,42 @@ def _is_narrow(t: float, alpha: float) -> bool:
     return alpha < 0.02 and alpha * t < 0.7
 
 
-@kernel
+@fused_kernel
 def draw_moments(t: float, alpha: float) -> tuple[float, float]:
     """Return v and w of a draw."""
     sign = 1.0
     if t < 0.0:
         sign, t = -1.0, -t
     d, s = alpha - t, alpha + t
-    if d > _HIGH:
-        _, v, w = _wide_draw(t, d, s)
-    elif _is_narrow(t, alpha):
-        _, v, w = _narrow_draw(t, alpha)
-    else:
+    if alpha >= 0.02 and _LOW <= d < _HIGH and s <= -_LOW:
         # All over N(d), so that nothing underflows: N(s) / N(d) = exp(-2 alpha t) <= 1.
         # The margin is not tiny here, so the rounding of `less` (expm1 costs twice as much) is
         # harmless: an absolute 1e-16 in v, 1e-14 in w.
         less = math.exp(-2.0 * alpha * t) - 1.0
-        upper = 1.0 / ratio(-s) if s < 1e150 else 0.0
-        scaled = 1.0 / ratio(d) - (1.0 + less) * upper
-        v = less / scaled
-        w = v * v + (2.0 * alpha + s * less) / scaled
+        # Phi(d) - Phi(-s), over N(d), is 1 / v(d) - (1 + less) / v(-s)
+        lower, upper = _in_table(d), _in_table(-s)
+        scale = lower * upper / (upper - (1.0 + less) * lower)
+        v = less * scale
+        w = v * v + (2.0 * alpha + s * less) * scale
+    else:
+        v, w = _far_draw(t, alpha, d, s)
     # Rounding in the far tail must not leave the open interval that EP relies on.
     return sign * v, min(max(w, 0.0), 1.0)
+
+
+@kernel
+def _far_draw(t: float, alpha: float, d: float, s: float) -> tuple[float, float]:
+    if d > _HIGH:
+        _, v, w = _wide_draw(t, d, s)
+        return v, w
+    if _is_narrow(t, alpha):
+        _, v, w = _narrow_draw(t, alpha)
+        return v, w
+    less = math.exp(-2.0 * alpha * t) - 1.0
+    upper = 1.0 / ratio(-s) if s < 1e150 else 0.0
+    scaled = 1.0 / ratio(d) - (1.0 + less) * upper
+    v = less / scaled
+    return v, v * v + (2.0 * alpha + s * less) / scaled
 
 
 @kernel

@@ -17,14 +17,16 @@ from milepost.kernels import kernel
 Bools = npt.NDArray[np.bool_]
 Longs = npt.NDArray[np.int64]
 Signs = npt.NDArray[np.int8]
+Indices = npt.NDArray[np.uint32]
+"""Numbers of nodes that are never negative: a kernel need not check that they are not."""
 
 
 class Graph(NamedTuple):
     """What does not change while messages run."""
 
-    first: Ints
+    first: Indices
     """For each game, the winner's node (in a draw: player_1's)."""
-    second: Ints
+    second: Indices
     """For each game, the other node."""
     drawn: Bools
     """For each game, whether it was drawn."""
@@ -55,10 +57,24 @@ class Chains(NamedTuple):
     """For each node, the message from the future."""
 
 
+class Sums(NamedTuple):
+    """What the games' Gaussian stand-ins add up to: see `milepost.history.newton`."""
+
+    degree: Floats
+    """For each node, the precision of its games."""
+    pull: Floats
+    """For each node, what its games pull it by."""
+    lead_degree: Floats
+    """For each period, the precision of the games with a first mover."""
+    lead_pull: Floats
+    """For each period, what they pull the first mover's advantage by."""
+
+
 def graph_of(records: Records) -> Graph:
     """Return the arrays of the records that the kernels need."""
     return Graph(
-        records.first, records.second, records.drawn, records.mover, records.weight,
+        records.first.view(np.uint32), records.second.view(np.uint32), records.drawn,
+        records.mover, records.weight,
         records.game_start, records.node_start, records.previous, records.following,
         records.elapsed,
     )  # fmt: skip

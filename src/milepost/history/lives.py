@@ -30,6 +30,25 @@ class Belief:
     """Its standard deviation."""
 
 
+def place_of(names: pl.Series, player: str) -> int:
+    """Return the place of a player among sorted names.
+
+    Raises
+    ------
+    InputError
+        If there is no such player.
+    """
+    place = int(names.search_sorted(player))
+    if place < len(names) and names[place] == player:
+        return place
+    words = player.lower()
+    near = difflib.get_close_matches(
+        words, [n for n in names.to_list() if n[:1].lower() == words[:1]], n=3
+    )
+    hint = f"; did you mean {', '.join(near)}?" if near else ""
+    raise InputError(f"no player is called {player!r}{hint}")
+
+
 @dataclass(frozen=True)
 class Lives:
     """One quantity (skill, or draw margin) of all players, sorted by player, then by time."""
@@ -55,15 +74,8 @@ class Lives:
         InputError
             If there is no such player.
         """
-        place = int(self.names.search_sorted(player))
-        if place < len(self.names) and self.names[place] == player:
-            return int(self.start[place]), int(self.start[place + 1])
-        words = player.lower()
-        near = difflib.get_close_matches(
-            words, [n for n in self.names.to_list() if n[:1].lower() == words[:1]], n=3
-        )
-        hint = f"; did you mean {', '.join(near)}?" if near else ""
-        raise InputError(f"no player is called {player!r}{hint}")
+        place = place_of(self.names, player)
+        return int(self.start[place]), int(self.start[place + 1])
 
     def at(self, player: str, moment: float) -> Belief:
         """Return the belief about a player at a moment on the clock."""

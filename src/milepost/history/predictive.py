@@ -8,15 +8,20 @@ after it.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from scipy.special import ndtr
 
 from milepost.errors import InputError
 from milepost.history.draw_margins import between_derivatives, greater_log_z
 from milepost.history.gaussians import log_below, log_draw
 from milepost.history.graph import Graph
-from milepost.history.records import Floats
+from milepost.history.newcomers import Company, Follower
+from milepost.history.orthant import quadrant
+from milepost.history.records import Floats, Records
 from milepost.history.ttt import TTTState
 from milepost.history.ttt_d import TTTDState, both_factors
 from milepost.kernels import kernel
@@ -59,6 +64,20 @@ def _own_margins(
             )  # fmt: skip
 
 
+@kernel
+def _draws(
+    apart: Floats, cc: Floats, margin_1: Floats, variance_1: Floats, margin_2: Floats,
+    variance_2: Floats, out: Floats,
+) -> None:  # fmt: skip
+    """Write the exact chance that neither leads by more than the other's margin."""
+    for game in range(len(apart)):
+        s_1, s_2 = math.sqrt(cc[game] + variance_1[game]), math.sqrt(cc[game] + variance_2[game])
+        out[game], _ = quadrant(
+            (margin_2[game] - apart[game]) / s_2, (margin_1[game] + apart[game]) / s_1,
+            -cc[game] / (s_1 * s_2),
+        )  # fmt: skip
+
+
 def _log_probabilities(
     state: TTTState | TTTDState, skill: Floats, margin: Floats | None, period: int, out: Floats
 ) -> None:
@@ -70,6 +89,33 @@ def _log_probabilities(
         _one_margin(graph, skill, begin, end, state.model.margin, noise, lead, out)
     else:
         _own_margins(graph, skill, margin, begin, end, noise, lead, out)
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What was known before each period of its games, in the order of the records.
+
+    Player 1 is the results table's player_1, whoever won.
+    """
+
+    win: Floats
+    """Probability that player 1 wins."""
+    draw: Floats
+    """Probability of a draw."""
+    loss: Floats
+    """Probability that player 2 wins; the three sum to 1."""
+    mean_1: Floats
+    """Mean of player 1's skill, counted from mu."""
+    sd_1: Floats
+    """Its standard deviation, drift included."""
+    mean_2: Floats
+    """Mean of player 2's skill, counted from mu."""
+    sd_2: Floats
+    """Its standard deviation, drift included."""
+    margin_1: Floats
+    """Mean of player 1's own draw margin; the common margin where there is but one."""
+    margin_2: Floats
+    """Mean of player 2's own draw margin."""
 
 
 def predict_forward(
@@ -99,21 +145,128 @@ def predict_forward(
     InputError
         If the window is negative.
     """
-    if window < 0:
-        raise InputError(f"expected a window of zero or more periods, got {window}")
     out = np.empty(state.records.games)
     margins = state.margins if isinstance(state, TTTDState) else None
-    for period in range(state.records.periods):
-        state.forward(period, period + 1, since=0)
+
+    def keep(period: int) -> None:
         # The forward messages are what was known before the period's first game.
         before = None if margins is None else margins.forward
         _log_probabilities(state, state.chains.forward, before, period, out)
+
+    _go_forward(state, window, rounds, start, keep)
+    return out
+
+
+def forecast(
+    state: TTTState | TTTDState, *, window: int = 0, rounds: int = 1, start: int = 0,
+    company: Company | None = None, told: Floats | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Forecast:  # fmt: skip
+    """Go through a fresh history as `predict_forward` does; return chances and beliefs.
+
+    Parameters
+    ----------
+    state, window, rounds, start
+        See `predict_forward`.
+    company
+        What a newcomer's first opponents say, once the first period is over; `None` = nothing.
+    told
+        For each node, what is known from outside before the period's games: precision, and
+        precision times mean (counted from mu); zeros = nothing. Predictions use it.
+    progress
+        Called after each period with the number of periods done.
+
+    Raises
+    ------
+    InputError
+        If the window is negative, or `told` is not of the right shape.
+    """
+    records = state.records
+    outside = np.zeros((records.nodes, 2)) if told is None else told
+    if outside.shape != (records.nodes, 2) or not np.all(outside[:, 0] >= 0.0):
+        raise InputError("expected a precision of zero or more and a product for each node")
+    follower = None if company is None else Follower(state, company)
+    margins = state.margins if isinstance(state, TTTDState) else None
+    skill = np.empty((records.nodes, 2))
+    margin = np.empty((records.nodes, 2))
+
+    def prepare(period: int) -> None:
+        nodes = _nodes_of(records, period)
+        state.chains.belief[nodes] += outside[nodes]
+        if follower is not None:
+            follower.before(period, outside[nodes, 0] > 0.0)
+
+    def keep(period: int) -> None:
+        nodes = _nodes_of(records, period)
+        skill[nodes] = state.chains.forward[nodes] + outside[nodes]
+        if margins is not None:
+            margin[nodes] = margins.forward[nodes]
+
+    def finish(period: int) -> None:
+        if follower is not None:
+            follower.after(period)
+        if progress is not None:
+            progress(period + 1)
+
+    _go_forward(state, window, rounds, start, keep, prepare, finish)
+    return _forecast_of(state, skill, None if margins is None else margin)
+
+
+def _nodes_of(records: Records, period: int) -> slice:
+    return slice(int(records.node_start[period]), int(records.node_start[period + 1]))
+
+
+def _nothing(_: int) -> None:
+    """Do nothing at a period."""
+
+
+def _go_forward(
+    state: TTTState | TTTDState, window: int, rounds: int, start: int,
+    keep: Callable[[int], None], prepare: Callable[[int], None] = _nothing,
+    finish: Callable[[int], None] = _nothing,
+) -> None:  # fmt: skip
+    """Visit the periods in order; `keep` is called when a period's forward messages are new."""
+    if window < 0:
+        raise InputError(f"expected a window of zero or more periods, got {window}")
+    for period in range(state.records.periods):
+        prepare(period)
+        state.forward(period, period + 1, since=0)
+        keep(period)
         if window and period >= start:
             begin = max(0, period + 1 - window)
             for _ in range(rounds):
                 state.backward(begin, period + 1)
                 state.forward(begin, period + 1)
-    return out
+        finish(period)
+
+
+def _forecast_of(state: TTTState | TTTDState, skill: Floats, margin: Floats | None) -> Forecast:
+    records, noise = state.records, 2.0 * state.model.beta**2
+    one = np.where(records.swapped, records.second, records.first)
+    two = np.where(records.swapped, records.first, records.second)
+    mean, variance = skill[:, 1] / skill[:, 0], 1.0 / skill[:, 0]
+    if margin is None:
+        margin_mean, margin_variance = np.full(len(skill), state.model.margin), np.zeros(len(skill))
+    else:
+        margin_mean, margin_variance = margin[:, 1] / margin[:, 0], 1.0 / margin[:, 0]
+    period = np.repeat(np.arange(records.periods), np.diff(records.game_start))
+    sign = np.where(records.swapped, -1.0, 1.0) * records.mover
+    apart = mean[one] - mean[two] + sign * state.advantage[period]
+    cc = variance[one] + variance[two] + noise
+    win = ndtr((apart - margin_mean[two]) / np.sqrt(cc + margin_variance[two]))
+    loss = ndtr((-apart - margin_mean[one]) / np.sqrt(cc + margin_variance[one]))
+    draw = np.maximum(1.0 - win - loss, 0.0)
+    if margin is not None:
+        _draws(
+            apart, cc, margin_mean[one], margin_variance[one], margin_mean[two],
+            margin_variance[two], draw,
+        )  # fmt: skip
+    # A Gaussian margin may be negative, and then both could win: what is left is shared out.
+    total = win + draw + loss
+    return Forecast(
+        win / total, draw / total, loss / total, mean[one], np.sqrt(variance[one]), mean[two],
+        np.sqrt(variance[two]), margin_mean[one], margin_mean[two],
+    )  # fmt: skip
 
 
 def filter_log_evidence(state: TTTState | TTTDState) -> float:

@@ -16,6 +16,7 @@ from milepost.history.lives import Belief, Lives
 from milepost.history.options import Options
 from milepost.history.orthant import quadrant
 from milepost.history.periods import clock_of
+from milepost.history.ratings import Ratings, rating_chances
 
 
 class Prediction(NamedTuple):
@@ -63,14 +64,15 @@ class History:
     players: int
     """How many players they have."""
     draw_margin: float
-    """The common draw margin; NaN where margins are the players' own or there is none."""
+    """The common draw margin (elo and glicko2: that of a logistic with scale 400); NaN where
+    margins are the players' own."""
     paths: pl.DataFrame
     """For each period: time, clock, newcomer_mean, first_mover (the advantage)."""
     skipped: dict[str, int] = field(default_factory=dict)
     """Rows left out, by reason."""
     improper: int = 0
     """Updates left out in the last sweep because a cavity was not a proper Gaussian."""
-    _skill: Lives | None = None
+    _skill: Lives | Ratings | None = None
     _margins: Lives | None = None
     _kept: Any = None
     """What `update` starts from: see `milepost.history.fit`."""
@@ -85,7 +87,9 @@ class History:
 
         Both skills are those of the moment, drift included. After a converged fit the beliefs at a
         time inside the data have seen later games; see `milepost.history.prequential` for honest
-        prediction of the past.
+        prediction of the past. Elo and Glicko-2 define an expected score only: their draws come
+        from a margin (Rao & Kupper 1967) that gives the share of draws on average. Of games between
+        teams, this is the game of two single players.
 
         Parameters
         ----------
@@ -108,6 +112,10 @@ class History:
         moment = clock_of(time, self.options.period)
         one, two = self._lives.at(a, moment), self._lives.at(b, moment)
         lead = {None: 0.0, 1: 1.0, 2: -1.0}[first_mover] * self._advantage(moment)
+        if isinstance(self._skill, Ratings):
+            return Prediction(
+                *rating_chances(one, two, margin=self.draw_margin, lead=lead).tolist()
+            )
         apart = one.mean - two.mean + lead
         cc = one.sd**2 + two.sd**2 + 2.0 * self.options.beta**2
         if self._margins is None:
@@ -181,13 +189,18 @@ class History:
         Raises
         ------
         InputError
-            If a time is missing or a player is not known.
+            If a time is missing, a player is not known, or the model states no uncertainty (elo).
         """
         a, time_a = _split(a, time_a)
         b, time_b = _split(b, time_b)
         moments = clock_of(time_a, self.options.period), clock_of(time_b, self.options.period)
         first, second = self._lives.at(a, moments[0]), self._lives.at(b, moments[1])
         variance = first.sd**2 + second.sd**2
+        if math.isnan(variance):
+            raise InputError(
+                f"the model {self.options.model} has no uncertainty to compare by: subtract the "
+                "ratings"
+            )
         if a == b:
             variance -= 2.0 * self._lives.covariance(a, *moments)
         difference = Belief(first.mean - second.mean, math.sqrt(max(variance, 0.0)))
@@ -225,9 +238,9 @@ class History:
         return load(Path(folder))
 
     @property
-    def _lives(self) -> Lives:
+    def _lives(self) -> Lives | Ratings:
         if self._skill is None:
-            raise InputError(f"the model {self.options.model} has curves, but answers no questions")
+            raise InputError("this history was saved without what questions need: fit it again")
         return self._skill
 
     def _advantage(self, moment: float) -> float:

@@ -2,7 +2,8 @@
 
 ``curves.parquet`` holds the curves and, for each row, the messages that questions between periods
 need; ``paths.parquet`` what was learned by period; ``results.parquet`` the results, so that a
-history read back can be updated (from a fresh start: the games' messages are not kept).
+history read back can be updated (from a fresh start: the games' messages are not kept, for with
+them an update takes as many sweeps, or one fewer).
 ``history.json`` is written last: a folder without it is not a history.
 """
 
@@ -19,8 +20,11 @@ import polars as pl
 from milepost import __version__
 from milepost.errors import InputError, OutputError
 from milepost.files import read_table, write_table, write_text
+from milepost.history.baselines import newcomer
+from milepost.history.graph import Longs
 from milepost.history.lives import Lives
 from milepost.history.options import Options
+from milepost.history.ratings import Ratings
 from milepost.history.result import History
 from milepost.tables import CURVES
 
@@ -43,7 +47,9 @@ def save(history: History, folder: Path) -> None:
         raise OutputError(f"cannot write {folder}: {error.strerror or error}") from error
     columns: dict[str, Any] = {}
     for name, lives in (("skill", history._skill), ("margin", history._margins)):
-        if lives is not None:
+        if isinstance(lives, Ratings):
+            columns["clock"] = lives.clock
+        elif lives is not None:
             columns["clock"] = lives.clock
             columns |= {f"{name}_{m}": lives.table[:, i] for i, m in enumerate(_MESSAGES)}
     curves = history.curves.with_columns(pl.Series(k, v) for k, v in columns.items())
@@ -105,7 +111,11 @@ def load(folder: Path) -> History:
         paths=read_table(folder / "paths.parquet"),
         skipped=about["skipped"],
         improper=about["improper"],
-        _skill=_lives(table, "skill", options.mu, options.tau),
+        _skill=(
+            _ratings(table, options)
+            if options.model in ("elo", "glicko2")
+            else _lives(table, "skill", options.mu, options.tau)
+        ),
         _margins=_lives(table, "margin", 0.0, options.margin_tau),
         _kept=kept,
     )
@@ -114,12 +124,34 @@ def load(folder: Path) -> History:
 def _lives(table: pl.DataFrame, name: str, offset: float, tau: float) -> Lives | None:
     if f"{name}_{_MESSAGES[0]}" not in table.columns:
         return None
-    runs = table.select(pl.col("player").rle()).unnest("player")
+    names, start = _players(table)
     return Lives(
-        names=runs["value"].rename("player"),
-        start=np.concatenate([[0], runs["len"].cast(pl.Int64).cum_sum().to_numpy()]),
+        names=names,
+        start=start,
         clock=table["clock"].to_numpy(),
         table=np.stack([table[f"{name}_{m}"].to_numpy() for m in _MESSAGES], axis=1),
         offset=offset,
         drift=tau**2,
     )
+
+
+def _ratings(table: pl.DataFrame, options: Options) -> Ratings | None:
+    # Histories of ratings were once saved without a clock.
+    if "clock" not in table.columns:
+        return None
+    names, start = _players(table)
+    return Ratings(
+        names=names,
+        start=start,
+        clock=table["clock"].to_numpy(),
+        mean=table["mean"].to_numpy(),
+        sd=table["sd"].fill_null(float("nan")).to_numpy(),
+        newcomer=newcomer(options),
+    )
+
+
+def _players(table: pl.DataFrame) -> tuple[pl.Series, Longs]:
+    """The players of a table sorted by them, and where the rows of each begin."""
+    runs = table.select(pl.col("player").rle()).unnest("player")
+    start = np.concatenate([[0], runs["len"].cast(pl.Int64).cum_sum().to_numpy()])
+    return runs["value"].rename("player"), start.astype(np.int64)

@@ -60,7 +60,7 @@ class Built(NamedTuple):
     graph: Graph
     """The arrays."""
     labels: pl.DataFrame
-    """Player, time and games of each node, in the order of the nodes."""
+    """Player, time, clock and games of each node, in the order of the nodes."""
 
 
 def share_of_ties(games: Sequence[Game]) -> float:
@@ -160,6 +160,7 @@ def build_graph(
         {
             "player": pl.Series(nodes.player, dtype=pl.String),
             "time": pl.Series(nodes.label),
+            "clock": pl.Series(nodes.clock, dtype=pl.Float64),
             "games": pl.Series(counts.astype(np.int32)),
         }
     )
@@ -175,7 +176,7 @@ class _Nodes:
         self.previous: list[int] = []
         self.drift: list[float] = []
         self._batch: list[int] = []
-        self._clock: list[float] = []
+        self.clock: list[float] = []
         self._last: dict[str, int] = {}
         self._drift_variance = drift_variance
         self._step = step
@@ -187,14 +188,14 @@ class _Nodes:
             return before
         elapsed = 0.0
         if before >= 0:
-            elapsed = clock - self._clock[before] if self._step is None else self._step
+            elapsed = clock - self.clock[before] if self._step is None else self._step
         self._last[name] = len(self.player)
         self.player.append(name)
         self.label.append(label)
         self.previous.append(before)
         self.drift.append(self._drift_variance * elapsed)
         self._batch.append(batch)
-        self._clock.append(clock)
+        self.clock.append(clock)
         return self._last[name]
 
 
@@ -217,7 +218,8 @@ def _times(games: Sequence[Game], period: str | float | None) -> _Times:
     given = [game.time for game in games]
     numbers = list(range(len(games)))
     if all(time is None for time in given):
-        return _Times(numbers, numbers, [0.0] * len(games), [n + 1 for n in numbers], 1.0)
+        places = [n + 1.0 for n in numbers]
+        return _Times(numbers, numbers, places, [n + 1 for n in numbers], 1.0)
     kinds = {date if isinstance(time, date) else type(time) for time in given}
     if not (kinds == {date} or kinds <= {int, float}):
         raise InputError("expected all games with a number, all with a date or all without a time")

@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 from milepost.errors import InputError, MilepostWarning
 from milepost.history.anderson import Anderson
 from milepost.history.game import Game
+from milepost.history.lives import Lives
 from milepost.history.sides import GAME_TOLERANCE, Floats
-from milepost.history.team_graph import Graph, build_graph, share_of_ties
+from milepost.history.team_graph import Built, Graph, build_graph, share_of_ties
 from milepost.history.team_sweeps import State, free_energy, smooth, sweep_backward, sweep_forward
 from milepost.history.teams import check_noise
 
@@ -43,6 +44,8 @@ class TeamHistory:
     """Estimated distance to the fixed point in rating points; 0 for the filter."""
     draw_probability: float
     """Probability of a tie between equal neighbours that the margins come from."""
+    lives: Lives
+    """What is known about each player at any moment."""
 
 
 def fit_teams(
@@ -141,16 +144,18 @@ def fit_teams(
         if not converged:
             _warn("a game", worst)
         curves = _curves(built.labels, *_moments(state), mu)
-        return TeamHistory(curves, log_evidence, converged, 1, 0.0, probability)
+        lives = _lives(built, state, mu, tau)
+        return TeamHistory(curves, log_evidence, converged, 1, 0.0, probability, lives)
     outcome = _converge(graph, state, beta2, tolerance, max_sweeps, progress)
     converged = outcome.remaining_error <= tolerance and outcome.within_games <= GAME_TOLERANCE
     if not converged:
         _warn(f"the history after {outcome.sweeps} sweeps", outcome.remaining_error)
     # The evidence plays every game once more; the curves are those before.
     curves = _curves(built.labels, *_moments(state), mu)
+    lives = _lives(built, state, mu, tau)
     log_evidence = free_energy(graph, state, beta2)
     return TeamHistory(
-        curves, log_evidence, converged, outcome.sweeps, outcome.remaining_error, probability
+        curves, log_evidence, converged, outcome.sweeps, outcome.remaining_error, probability, lives
     )
 
 
@@ -268,3 +273,21 @@ def _curves(labels: pl.DataFrame, mean: Floats, sd: Floats, mu: float) -> pl.Dat
         nothing.alias("margin_mean"),
         nothing.alias("margin_sd"),
     ).sort("player", "time")
+
+
+def _lives(built: Built, state: State, mu: float, tau: float) -> Lives:
+    """What the messages say about each player's past and future, as `lives_of` has it."""
+    past, future = state.forward + state.said, state.backward + state.said
+    new = built.graph.previous < 0
+    future[new] += state.forward[new]
+    rows = built.labels.select("player", "clock").with_row_index("node").sort("player", "node")
+    counts = rows.group_by("player", maintain_order=True).len()
+    order = rows["node"].to_numpy()
+    return Lives(
+        names=counts["player"],
+        start=np.concatenate([[0], counts["len"].cast(pl.Int64).cum_sum().to_numpy()]),
+        clock=rows["clock"].to_numpy(),
+        table=np.concatenate([past, future], axis=1)[order],
+        offset=mu,
+        drift=tau**2,
+    )

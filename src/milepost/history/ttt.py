@@ -10,17 +10,15 @@ the game twice have one fixed point); a game of weight k < 1 contributes its mes
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from milepost.history.gaussians import draw_moments, win_moments
 from milepost.history.graph import (
-    Bools,
     Chains,
     Graph,
-    Signs,
+    Indices,
+    Sums,
     exchange,
     graph_of,
     no_chains,
@@ -28,7 +26,8 @@ from milepost.history.graph import (
     receive_past,
     shift_chains,
 )
-from milepost.history.records import Floats, Ints, Records
+from milepost.history.passes import linearise, pass_games, pass_weighted
+from milepost.history.records import Floats, Records
 from milepost.kernels import kernel
 
 
@@ -93,11 +92,11 @@ class TTTState:
         shift_chains(self.chains, by)
         _shift_messages(self.graph.first, self.graph.second, self.message, by)
 
-    def linearise(self, begin: int, end: int, curvature: Floats, slope: Floats) -> None:
+    def linearise(self, begin: int, end: int, means: Floats, curvature: Floats, sums: Sums) -> None:
         """Write each game's Gaussian stand-in: see `milepost.history.newton`."""
-        _linearise(
-            self.graph, self.chains, self.message, begin, end, self.model.margin,
-            2.0 * self.model.beta**2, self.advantage, curvature, slope,
+        linearise(
+            self.graph, self.chains.belief, self.message, begin, end, self.model.margin,
+            2.0 * self.model.beta**2, self.advantage, means, curvature, sums,
         )  # fmt: skip
 
     def gather_messages(self) -> None:
@@ -123,73 +122,19 @@ def ttt_state(records: Records, model: SkillModel, *, level: Floats, advantage: 
 
 
 @kernel
-def _messages(
-    pi_i: float, tau_i: float, pi_j: float, tau_j: float, lead: float, drawn: bool, margin: float,
-    noise: float,
-) -> tuple[float, float, float, float]:  # fmt: skip
-    """Return the messages of one game to `first` and `second`, from their cavities."""
-    both = 1.0 / (pi_i * pi_j)
-    v_i, v_j = both * pi_j, both * pi_i
-    m_i, m_j = tau_i * v_i, tau_j * v_j
-    # moments of the performance difference, truncated by the result
-    cc = v_i + v_j + noise
-    c = math.sqrt(cc)
-    scale = 1.0 / c
-    t = (m_i - m_j + lead) * scale
-    if drawn:
-        v, w = draw_moments(t, margin * scale)
-    else:
-        v, w = win_moments(t - margin * scale)
-    # no division by w, which may vanish
-    left_i, left_j = cc - w * v_i, cc - w * v_j
-    both = 1.0 / (left_i * left_j)
-    to_i, to_j = left_j * both, left_i * both
-    return w * to_i, (w * m_i + c * v) * to_i, w * to_j, (w * m_j - c * v) * to_j
-
-
-@kernel
-def visits(weight: float) -> int:
-    """Return how often a game of that weight is visited in a pass."""
-    return 1 if weight <= 1.0 else min(math.ceil(weight), 8)
-
-
-@kernel
 def _pass(
-    first: Ints, second: Ints, drawn: Bools, mover: Signs, weights: Floats, belief: Floats,
-    message: Floats, begin: int, end: int, step: int, margin: float, noise: float, advantage: float,
+    graph: Graph, belief: Floats, message: Floats, begin: int, end: int, step: int, margin: float,
+    noise: float, advantage: float,
 ) -> int:  # fmt: skip
-    """Visit the games from `begin` to before `end`; return how many cavities were improper."""
-    skipped = 0
-    weighted = len(weights) > 0
-    for game in range(begin, end, step):
-        i, j = first[game], second[game]
-        weight = weights[game] if weighted else 1.0
-        own = min(weight, 1.0)
-        # A game of weight k moves like k games one after the other, not like k at once.
-        share = own / weight
-        for _ in range(visits(weight)):
-            old_0, old_1, old_2, old_3 = (
-                message[game, 0], message[game, 1], message[game, 2], message[game, 3],
-            )  # fmt: skip
-            # cavity: the belief without this game's own message (one copy of it)
-            pi_i, tau_i = belief[i, 0] - own * old_0, belief[i, 1] - own * old_1
-            pi_j, tau_j = belief[j, 0] - own * old_2, belief[j, 1] - own * old_3
-            if not (pi_i > 0.0 and pi_j > 0.0):
-                skipped += 1
-                continue
-            new_0, new_1, new_2, new_3 = _messages(
-                pi_i, tau_i, pi_j, tau_j, advantage * mover[game], drawn[game], margin, noise
-            )
-            belief[i, 0] = pi_i + own * new_0
-            belief[i, 1] = tau_i + own * new_1
-            belief[j, 0] = pi_j + own * new_2
-            belief[j, 1] = tau_j + own * new_3
-            if share < 1.0:
-                new_0, new_1 = old_0 + share * (new_0 - old_0), old_1 + share * (new_1 - old_1)
-                new_2, new_3 = old_2 + share * (new_2 - old_2), old_3 + share * (new_3 - old_3)
-            message[game, 0], message[game, 1] = new_0, new_1
-            message[game, 2], message[game, 3] = new_2, new_3
-    return skipped
+    if len(graph.weight):
+        return pass_weighted(
+            graph.first, graph.second, graph.drawn, graph.mover, graph.weight, belief, message,
+            begin, end, step, margin, noise, advantage,
+        )  # fmt: skip
+    return pass_games(
+        graph.first, graph.second, graph.drawn, graph.mover, belief, message, begin, end, step,
+        margin, noise, advantage,
+    )  # fmt: skip
 
 
 @kernel
@@ -201,9 +146,8 @@ def _forward(
     for period in range(begin, end):
         receive_past(graph, chains, period, low, precision, level[period], drift)
         skipped += _pass(
-            graph.first, graph.second, graph.drawn, graph.mover, graph.weight, chains.belief,
-            message, graph.game_start[period], graph.game_start[period + 1], 1, margin, noise,
-            advantage[period],
+            graph, chains.belief, message, graph.game_start[period], graph.game_start[period + 1],
+            1, margin, noise, advantage[period],
         )  # fmt: skip
     return skipped
 
@@ -218,9 +162,8 @@ def _backward(
     for period in range(end - 1, begin - 1, -1):
         receive_future(graph, chains, period, high, drift)
         skipped += _pass(
-            graph.first, graph.second, graph.drawn, graph.mover, graph.weight, chains.belief,
-            message, graph.game_start[period + 1] - 1, graph.game_start[period] - 1, -1, margin,
-            noise, advantage[period],
+            graph, chains.belief, message, graph.game_start[period + 1] - 1,
+            graph.game_start[period] - 1, -1, margin, noise, advantage[period],
         )  # fmt: skip
     return skipped
 
@@ -237,42 +180,7 @@ def _gather(graph: Graph, message: Floats, belief: Floats) -> None:
 
 
 @kernel
-def _shift_messages(first: Ints, second: Ints, message: Floats, by: Floats) -> None:
+def _shift_messages(first: Indices, second: Indices, message: Floats, by: Floats) -> None:
     for game in range(len(message)):
         message[game, 1] += message[game, 0] * by[first[game]]
         message[game, 3] += message[game, 2] * by[second[game]]
-
-
-@kernel
-def _linearise(
-    graph: Graph, chains: Chains, message: Floats, begin: int, end: int, margin: float,
-    noise: float, advantage: Floats, curvature: Floats, slope: Floats,
-) -> None:  # fmt: skip
-    belief = chains.belief
-    for period in range(begin, end):
-        for game in range(graph.game_start[period], graph.game_start[period + 1]):
-            i, j = graph.first[game], graph.second[game]
-            weight = graph.weight[game] if len(graph.weight) else 1.0
-            own = min(weight, 1.0)
-            v_i = 1.0 / (belief[i, 0] - own * message[game, 0])
-            v_j = 1.0 / (belief[j, 0] - own * message[game, 2])
-            m_i = (belief[i, 1] - own * message[game, 1]) * v_i
-            m_j = (belief[j, 1] - own * message[game, 3]) * v_j
-            cc = v_i + v_j + noise
-            c = math.sqrt(cc)
-            t = (m_i - m_j + advantage[period] * graph.mover[game]) / c
-            if graph.drawn[game]:
-                v, w = draw_moments(t, margin / c)
-            else:
-                v, w = win_moments(t - margin / c)
-            # curvature kappa of log Z gives a factor on the skills of kappa / (1 - kappa (v_i+v_j))
-            left = weight / (cc - w * (v_i + v_j))
-            curvature[game] = w * left
-            x_i, x_j = belief[i, 1] / belief[i, 0], belief[j, 1] / belief[j, 0]
-            if weight < 1.0:
-                # A message to a power is no factor on the difference: it pulls as it stands.
-                slope[game, 0] = weight * (w * (m_i - x_i) + c * v) / (cc - w * v_i)
-                slope[game, 1] = weight * (w * (m_j - x_j) - c * v) / (cc - w * v_j)
-            else:
-                slope[game, 0] = (w * (m_i - m_j - x_i + x_j) + c * v) * left
-                slope[game, 1] = -slope[game, 0]

@@ -27,6 +27,8 @@ from milepost.history.draw_margins import (
 from milepost.history.graph import (
     Chains,
     Graph,
+    Indices,
+    Sums,
     exchange,
     graph_of,
     no_chains,
@@ -34,8 +36,9 @@ from milepost.history.graph import (
     receive_past,
     shift_chains,
 )
-from milepost.history.records import Floats, Ints, Records
-from milepost.history.ttt import SkillModel, visits
+from milepost.history.passes import visits
+from milepost.history.records import Floats, Records
+from milepost.history.ttt import SkillModel
 from milepost.kernels import kernel
 
 DRAW_FORMS = ("between", "two-factor")
@@ -110,11 +113,11 @@ class TTTDState:
         shift_chains(self.chains, by)
         _shift_messages(self.graph.first, self.graph.second, self.message, by)
 
-    def linearise(self, begin: int, end: int, curvature: Floats, slope: Floats) -> None:
+    def linearise(self, begin: int, end: int, means: Floats, curvature: Floats, sums: Sums) -> None:
         """Write each game's Gaussian stand-in: see `milepost.history.newton`."""
         _linearise(
             self.graph, self.chains.belief, self.margins.belief, self.message, begin, end,
-            2.0 * self.model.beta**2, self.advantage, self.exact, curvature, slope,
+            2.0 * self.model.beta**2, self.advantage, self.exact, means, curvature, sums,
         )  # fmt: skip
 
     def gather_messages(self) -> None:
@@ -349,7 +352,7 @@ def _backward(
 
 
 @kernel
-def _shift_messages(first: Ints, second: Ints, message: Floats, by: Floats) -> None:
+def _shift_messages(first: Indices, second: Indices, message: Floats, by: Floats) -> None:
     two_factors = message.shape[1] > 8
     for game in range(len(message)):
         message[game, 1] += message[game, 0] * by[first[game]]
@@ -362,7 +365,7 @@ def _shift_messages(first: Ints, second: Ints, message: Floats, by: Floats) -> N
 @kernel
 def _linearise(
     graph: Graph, skill: Floats, margin: Floats, message: Floats, begin: int, end: int,
-    noise: float, advantage: Floats, exact: bool, curvature: Floats, slope: Floats,
+    noise: float, advantage: Floats, exact: bool, means: Floats, curvature: Floats, sums: Sums,
 ) -> None:  # fmt: skip
     first, second, drawns, movers = graph.first, graph.second, graph.drawn, graph.mover
     weights = graph.weight
@@ -373,30 +376,50 @@ def _linearise(
             own = min(weight, 1.0)
             lead = advantage[period] * movers[game]
             if drawn and not exact:
-                curvature[game], slope[game, 0], slope[game, 1] = _two_factor_force(
+                stiff, pull_i, pull_j = _two_factor_force(
                     skill, message, game, i, j, weight, own, 0.5 * noise
                 )
-                continue
-            x_i, x_j = skill[i, 1] / skill[i, 0], skill[j, 1] / skill[j, 0]
-            m_i, v_i = _cavity(skill, i, message, game, 0, own)
-            m_j, v_j = _cavity(skill, j, message, game, 2, own)
-            m_ej, v_ej = _cavity(margin, j, message, game, 4, own)
-            if drawn:
-                m_ei, v_ei = _cavity(margin, i, message, game, 6, own)
-                _, l_a, l_b, l_aa, l_ab, l_bb = between_derivatives(
-                    m_i - m_j + lead, v_i + v_j + noise, m_ei, v_ei, m_ej, v_ej
-                )
-                g1, g2 = l_b - l_a, max(-(l_aa - 2.0 * l_ab + l_bb), 0.0)
             else:
-                g1, g2 = greater_slope(m_i, v_i, m_j, v_j, m_ej, v_ej, lead, noise, 1.0, -1.0)
-            left = weight / (1.0 - g2 * (v_i + v_j))
-            curvature[game] = g2 * left
-            if weight < 1.0:
-                slope[game, 0] = weight * (g2 * (m_i - x_i) + g1) / (1.0 - g2 * v_i)
-                slope[game, 1] = weight * (g2 * (m_j - x_j) - g1) / (1.0 - g2 * v_j)
-            else:
-                slope[game, 0] = (g2 * (m_i - m_j - x_i + x_j) + g1) * left
-                slope[game, 1] = -slope[game, 0]
+                stiff, pull_i, pull_j = _force(
+                    skill, margin, message, game, i, j, weight, own, lead, noise, drawn,
+                    means[i], means[j],
+                )  # fmt: skip
+            curvature[game] = stiff
+            sums.degree[i] += stiff
+            sums.degree[j] += stiff
+            sums.pull[i] += pull_i
+            sums.pull[j] += pull_j
+            if movers[game]:
+                sums.lead_degree[period] += stiff
+                sums.lead_pull[period] += 0.5 * (pull_i - pull_j) * movers[game]
+
+
+@kernel
+def _force(
+    skill: Floats, margin: Floats, message: Floats, game: int, i: int, j: int, weight: float,
+    own: float, lead: float, noise: float, drawn: bool, x_i: float, x_j: float,
+) -> tuple[float, float, float]:  # fmt: skip
+    """Curvature of a win, or of a draw in the exact form, and its pulls on i and j."""
+    m_i, v_i = _cavity(skill, i, message, game, 0, own)
+    m_j, v_j = _cavity(skill, j, message, game, 2, own)
+    m_ej, v_ej = _cavity(margin, j, message, game, 4, own)
+    if drawn:
+        m_ei, v_ei = _cavity(margin, i, message, game, 6, own)
+        _, l_a, l_b, l_aa, l_ab, l_bb = between_derivatives(
+            m_i - m_j + lead, v_i + v_j + noise, m_ei, v_ei, m_ej, v_ej
+        )
+        g1, g2 = l_b - l_a, max(-(l_aa - 2.0 * l_ab + l_bb), 0.0)
+    else:
+        g1, g2 = greater_slope(m_i, v_i, m_j, v_j, m_ej, v_ej, lead, noise, 1.0, -1.0)
+    left = weight / (1.0 - g2 * (v_i + v_j))
+    if weight < 1.0:
+        return (
+            g2 * left,
+            weight * (g2 * (m_i - x_i) + g1) / (1.0 - g2 * v_i),
+            weight * (g2 * (m_j - x_j) - g1) / (1.0 - g2 * v_j),
+        )
+    pull = (g2 * (m_i - m_j - x_i + x_j) + g1) * left
+    return g2 * left, pull, -pull
 
 
 @kernel

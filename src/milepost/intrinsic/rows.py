@@ -93,10 +93,7 @@ def fit_row(filename: str, decisions: pl.DataFrame, turns: pl.DataFrame) -> FitR
     InputError
         If there are fewer than `LEAST_MOVES` moves, or the fit does not come to rest.
     """
-    if len(decisions) < LEAST_MOVES:
-        raise InputError(
-            f"{filename}: {len(decisions)} moves are left to fit to; {LEAST_MOVES} are the least"
-        )
+    refuse_few(filename, len(decisions))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConvergedWarning)  # told below, as an error
         fit = fit_agent(Spreads.from_table(decisions))
@@ -119,6 +116,18 @@ def fit_row(filename: str, decisions: pl.DataFrame, turns: pl.DataFrame) -> FitR
         told.append(f"{fit.projection.outside} moves were chosen outside the evaluated ones")
     years = (min(dated), max(dated)) if dated else None
     return FitRow(filename, fit, elos, years, tuple(told))
+
+
+def refuse_few(filename: str, moves: int) -> None:
+    """Refuse a file that has, or will have at best, too few moves for a fit.
+
+    Raises
+    ------
+    InputError
+        If it has.
+    """
+    if moves < LEAST_MOVES:
+        raise InputError(f"{filename}: {moves} moves to fit to, {LEAST_MOVES} are the least")
 
 
 def read_rows(path: str | Path) -> list[tuple[str, ...]]:

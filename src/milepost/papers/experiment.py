@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from milepost.errors import MilepostError
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from milepost.papers.data import Folder
 
-HOLDS = "holds"
-FAILS = "does not hold"
-TOO_LITTLE = "too little data"
+HOLDS: Final = "holds"
+FAILS: Final = "does not hold"
+TOO_LITTLE: Final = "too little data"
 Verdict = Literal["holds", "does not hold", "too little data"]
 
 

@@ -7,7 +7,28 @@ import importlib
 from milepost.errors import InputError
 from milepost.papers.experiment import REGISTERED, Experiment
 
-MODULES: tuple[str, ...] = ()
+MODULES: tuple[str, ...] = (
+    "ttt2007_games",
+    "ttt2007_evidence",
+    "ttt2007_surface",
+    "ttt2007_curves",
+    "ttt2007_champions",
+    "ttt2007_draws",
+    "ttt2007_top",
+    "ipr2011table",
+    "ipr2011inflation",
+    "ipr2011scale",
+    "ipr2011signs",
+    "ipr2011ties",
+    "ipr2011models",
+    "ipr2011depths",
+    "ipr2011speeds",
+    "ipr2011groups",
+    "ipr2011ratings",
+    "agents2009",
+    "agents2009results",
+    "script",
+)
 """The modules of this folder that register experiments, in the order of the index."""
 
 

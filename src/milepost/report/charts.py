@@ -1,0 +1,212 @@
+"""Charts in the look of the house, as SVG, PNG, PDF, HTML or JSON; the same chart, the same bytes.
+
+A chart is an Altair chart. It is drawn by vl-convert, so no browser and no network are needed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+from xml.sax.saxutils import escape, quoteattr
+
+from milepost.errors import OutputError
+from milepost.files import remove_partial
+
+if TYPE_CHECKING:
+    import altair as alt
+
+PALETTE = (
+    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#5D3A9B", "#7F7F7F",
+)  # fmt: skip
+"""Colours for groups that the colour-blind can tell apart (Okabe & Ito 2008, less their yellow and
+black, which are too pale and too much like text; a violet and a grey stand in)."""
+INK = "#222222"
+"""Lines and marks that belong to no group."""
+FAINT = "#DDDDDD"
+"""Grid lines."""
+HEAT: Literal["cividis"] = "cividis"
+"""The scale for heat maps: even steps for the eye, with and without red-green blindness."""
+ENDINGS = (".svg", ".png", ".pdf", ".html", ".json")
+"""The endings that `save_chart` knows."""
+
+_FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
+_PPI = 144
+_FACES = re.compile(r' font-(?:weight|style)="[^"]*"')
+_AUTOMATIC = re.compile(r'"(param|view|concat|layer)_(\d+)"')
+
+
+def theme() -> dict[str, Any]:
+    """Return the house's Vega-Lite config: colours, sizes, quiet grid."""
+    return {
+        "background": "white",
+        "font": _FONT,
+        "view": {"continuousWidth": 560, "continuousHeight": 320, "stroke": None},
+        "range": {"category": list(PALETTE), "heatmap": {"scheme": HEAT}, "ramp": {"scheme": HEAT}},
+        "axis": {
+            "labelFontSize": 12,
+            "titleFontSize": 13,
+            "titleFontWeight": "normal",
+            "labelColor": INK,
+            "titleColor": INK,
+            "gridColor": FAINT,
+            "domainColor": "#888888",
+            "tickColor": "#888888",
+        },
+        "legend": {
+            "labelFontSize": 12,
+            "titleFontSize": 13,
+            "titleFontWeight": "normal",
+            "labelColor": INK,
+            "titleColor": INK,
+            "labelLimit": 260,
+        },
+        "header": {"labelFontSize": 13, "titleFontSize": 13, "labelColor": INK},
+        "title": {
+            "fontSize": 15,
+            "subtitleFontSize": 12,
+            "anchor": "start",
+            "color": INK,
+            "subtitleColor": "#555555",
+            "offset": 12,
+        },
+        "line": {"strokeWidth": 2},
+        "point": {"size": 45, "filled": True},
+        "text": {"fontSize": 12, "color": INK},
+    }
+
+
+def year_axis(field: str = "year") -> alt.X:
+    """Return a horizontal axis of years: no thousands mark, no zero, no empty ends."""
+    import altair as alt
+
+    scale = alt.Scale(zero=False, nice=False)
+    return alt.X(f"{field}:Q", title=None, axis=alt.Axis(format="d", tickCount=10), scale=scale)
+
+
+def legend_below(columns: int = 4) -> alt.Legend:
+    """Return a legend of strong strokes below the chart; those of pale areas would be pale."""
+    import altair as alt
+
+    return alt.Legend(
+        title=None, orient="bottom", columns=columns, symbolType="stroke", symbolOpacity=1.0,
+        symbolStrokeWidth=3,
+    )  # fmt: skip
+
+
+def spec_of(chart: alt.TopLevelMixin) -> dict[str, Any]:
+    """Return a chart's Vega-Lite specification in the look of the house.
+
+    What the chart configures for itself wins over the theme. Names that Altair counts up from the
+    start of the process are numbered anew, so that a chart does not depend on those before it.
+    """
+    import altair as alt
+
+    with alt.data_transformers.enable("default", max_rows=None), alt.theme.enable("none"):
+        spec = chart.to_dict()
+    spec["config"] = _merged(theme(), spec.get("config", {}))
+    text = json.dumps(spec, ensure_ascii=False)
+    numbers: dict[str, int] = {}
+
+    def renumber(found: re.Match[str]) -> str:
+        return f'"{found[1]}_{numbers.setdefault(found[0], len(numbers) + 1)}"'
+
+    answer: dict[str, Any] = json.loads(_AUTOMATIC.sub(renumber, text))
+    return answer
+
+
+def svg_text(
+    chart: alt.TopLevelMixin, *, title: str | None = None, prefix: str = "", alone: bool = True
+) -> str:
+    """Return a chart as SVG.
+
+    Parameters
+    ----------
+    chart
+        The chart.
+    title
+        What the picture shows, for those who cannot see it.
+    prefix
+        Put before the ids inside: two pictures in one page must not share any.
+    alone
+        Whether it is a file of its own; else it shrinks with the page.
+    """
+    import vl_convert
+
+    text: str = vl_convert.vegalite_to_svg(spec_of(chart))
+    # The renderer counts ids up from the start of the process.
+    for place, name in enumerate(dict.fromkeys(re.findall(r'\bid="([^"]+)"', text))):
+        new = f"{prefix}part{place}"
+        text = text.replace(f'id="{name}"', f'id="{new}"').replace(f"url(#{name})", f"url(#{new})")
+    if not alone:
+        # A fixed size would not shrink on a narrow screen; the view box keeps the shape.
+        size = r'^(<svg\b[^>]*?) width="(\d+)" height="\d+"'
+        text = re.sub(size, r'\1 style="max-width:\2px"', text)
+    if title is not None:
+        text = re.sub(
+            r"^(<svg\b[^>]*)>",
+            lambda tag: (
+                f'{tag[1]} role="img" aria-label={quoteattr(title)}><title>{escape(title)}</title>'
+            ),
+            text,
+            count=1,
+        )
+    return text
+
+
+def save_chart(chart: alt.TopLevelMixin, path: str | Path) -> None:
+    """Write a chart; the ending says how: svg, png, pdf, html (works off line) or json.
+
+    Raises
+    ------
+    OutputError
+        If the ending is not known, or the file cannot be written.
+    """
+    import vl_convert
+
+    target = Path(path)
+    check_ending(target)
+    ending = target.suffix.lower()
+    if ending == ".svg":
+        data = (svg_text(chart) + "\n").encode("utf-8")
+    elif ending == ".png":
+        data = vl_convert.vegalite_to_png(spec_of(chart), ppi=_PPI, scale=1.0)
+    elif ending == ".pdf":
+        # From our own SVG, for the renderer's ids, counted up, would stand in the file. With two
+        # faces of type it writes them in random order: so all text has the plain one here.
+        data = vl_convert.svg_to_pdf(_FACES.sub("", svg_text(chart)))
+    elif ending == ".html":
+        data = vl_convert.vegalite_to_html(spec_of(chart), bundle=True).encode("utf-8")
+    else:
+        data = (json.dumps(spec_of(chart), ensure_ascii=False, indent=1) + "\n").encode("utf-8")
+    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    try:
+        partial.write_bytes(data)
+        partial.replace(target)
+    except OSError as error:
+        remove_partial(partial)
+        raise OutputError(f"cannot write {target}: {error.strerror or error}") from error
+
+
+def check_ending(path: str | Path) -> None:
+    """Refuse a name whose ending no chart can have, before any work is done.
+
+    Raises
+    ------
+    OutputError
+        If the ending is not known.
+    """
+    if Path(path).suffix.lower() not in ENDINGS:
+        raise OutputError(f"{path}: a chart's name ends in one of {', '.join(ENDINGS)}")
+
+
+def _merged(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    answer = dict(base)
+    for name, value in own.items():
+        known = answer.get(name)
+        both = isinstance(value, Mapping) and isinstance(known, Mapping)
+        answer[name] = _merged(known, value) if both and known is not None else value
+    return answer

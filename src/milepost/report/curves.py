@@ -1,0 +1,171 @@
+"""Skill curves with their bands, as in Figures 3 and 4 of the 2007 paper."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from milepost.errors import InputError
+from milepost.history.periods import clock_of
+from milepost.report.charts import PALETTE, legend_below, year_axis
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from milepost.history import History
+
+BANDS = {"sd": 1.0, "95": 1.959964, "none": 0.0}
+"""How many standard deviations a band reaches to either side, by its name."""
+_MOST_YEARS = 2000
+"""A curve gets no more points than this beside those of its games."""
+
+
+def curve_points(
+    history: History, players: Sequence[str], *, first: Any = None, last: Any = None
+) -> pl.DataFrame:
+    """Return what a history believes about players along their lives.
+
+    There is a point for every period with games and, between a player's first and last one, for
+    every whole unit of time without (a year, for dates): there the belief is wider. Models that
+    answer no questions, and histories whose clock counts games, have the periods alone.
+
+    Parameters
+    ----------
+    history
+        The history.
+    players
+        The players' names, as in its curves.
+    first, last
+        The time range; `None` = the whole life.
+
+    Returns
+    -------
+    polars.DataFrame
+        player, time (a number: years, for dates), mean, sd, games, margin_mean, margin_sd.
+
+    Raises
+    ------
+    InputError
+        If nothing is left of a player's curve, or he is not known.
+    """
+    period = history.options.period
+    low = -math.inf if first is None else clock_of(first, period)
+    high = math.inf if last is None else clock_of(last, period)
+    between = period != "game" and history.options.model in ("ttt", "ttt-d", "trueskill")
+    rows: list[dict[str, Any]] = []
+    for player in players:
+        curve = history.curves.filter(pl.col("player") == player)
+        if curve.is_empty():
+            history.skill(player, 0.0)  # says who is near
+        nodes = {clock_of(row["time"], period): row for row in curve.iter_rows(named=True)}
+        times = set(nodes)
+        if between and max(nodes) - min(nodes) <= _MOST_YEARS:
+            times |= {float(t) for t in range(math.ceil(min(nodes)), math.ceil(max(nodes)))}
+        shown = sorted(t for t in times if low <= t <= high)
+        if not shown:
+            raise InputError(f"{player} has no games in this time")
+        for time in shown:
+            row = nodes.get(time)
+            if row is None:
+                belief = history.skill(player, time)
+                row = {"mean": belief.mean, "sd": belief.sd, "games": 0}
+            rows.append({
+                "player": player, "time": time, "mean": row["mean"], "sd": row["sd"],
+                "games": row["games"], "margin_mean": row.get("margin_mean"),
+                "margin_sd": row.get("margin_sd"),
+            })  # fmt: skip
+    kinds = {"player": pl.String, "time": pl.Float64, "mean": pl.Float64, "sd": pl.Float64,
+             "games": pl.Int64, "margin_mean": pl.Float64, "margin_sd": pl.Float64}  # fmt: skip
+    return pl.DataFrame(rows, schema=kinds)
+
+
+def curves_chart(
+    points: pl.DataFrame,
+    *,
+    band: str = "sd",
+    beside: pl.DataFrame | None = None,
+    margins: bool = True,
+    title: str = "",
+    subtitle: Sequence[str] = (),
+    width: int = 640,
+    height: int = 380,
+) -> alt.TopLevelMixin:
+    """Return skill curves: solid the mean with its band, dashed the mean plus the draw margin.
+
+    Parameters
+    ----------
+    points
+        What `curve_points` returned.
+    band
+        ``"sd"`` (one standard deviation to either side), ``"95"`` (the central 95 %) or ``"none"``.
+    beside
+        Points of another history, drawn dotted.
+    margins
+        Whether to draw the dashed curves where there are margins.
+    title, subtitle
+        What stands above; what the lines mean is added.
+    width, height
+        The size of the plot.
+    """
+    import altair as alt
+
+    if band not in BANDS:
+        raise InputError(f"expected a band of {', '.join(BANDS)}; got {band!r}")
+    wide = BANDS[band]
+    dashed = margins and points["margin_mean"].drop_nulls().len() > 0
+    players = points["player"].unique(maintain_order=True).to_list()
+    table = points.with_columns(
+        low=pl.col("mean") - wide * pl.col("sd"),
+        high=pl.col("mean") + wide * pl.col("sd"),
+        hard=pl.col("mean") + pl.col("margin_mean"),
+    )
+    colour = alt.Color(
+        "player:N",
+        title=None,
+        scale=alt.Scale(
+            domain=players, range=[PALETTE[i % len(PALETTE)] for i in range(len(players))]
+        ),
+        legend=None if len(players) == 1 else legend_below(),
+    )
+    x = year_axis("time")
+    base = alt.Chart(table).encode(x=x, color=colour)
+    layers: list[Any] = []
+    said = [f"solid: mean{_BAND_SAID[band]}"]
+    if wide and table["sd"].drop_nulls().len():
+        layers.append(base.mark_area(opacity=0.18).encode(y=_height("low"), y2=alt.Y2("high:Q")))
+    if dashed:
+        hard = alt.Chart(table.filter(pl.col("hard").is_not_null())).encode(x=x, color=colour)
+        layers.append(hard.mark_line(strokeDash=[7, 4], strokeWidth=1.5).encode(y=_height("hard")))
+        said.append("dashed: mean + draw margin")
+    if beside is not None:
+        other = alt.Chart(beside).encode(x=x, color=colour)
+        layers.append(other.mark_line(strokeDash=[2, 3], strokeWidth=1.8).encode(y=_height("mean")))
+        said.append("dotted: mean of the other history")
+    layers.append(base.mark_line().encode(y=_height("mean")))
+    if points.height == len(players):  # a single period makes no line
+        layers.append(base.mark_point().encode(y=_height("mean")))
+    if len(players) > len(PALETTE):  # colours come twice: names stand at the peaks
+        peaks = table.sort("mean", "time", descending=[True, False]).unique(
+            "player", keep="first", maintain_order=True
+        )
+        labels = alt.Chart(peaks).encode(x=x, y=_height("mean"), text="who:N")
+        layers.append(
+            labels.transform_calculate(who="split(datum.player, ',')[0]").mark_text(dy=-9)
+        )
+    lines = [*subtitle, "; ".join(said)]
+    name = title or (players[0] if len(players) == 1 else "Skill through time")
+    return alt.layer(*layers).properties(
+        width=width, height=height, title=alt.TitleParams(name, subtitle=lines)
+    )
+
+
+_BAND_SAID = {"sd": " ± 1 standard deviation", "95": " and its 95 % band", "none": ""}
+
+
+def _height(field: str) -> alt.Y:
+    import altair as alt
+
+    return alt.Y(f"{field}:Q", title="skill", scale=alt.Scale(zero=False))

@@ -1,0 +1,227 @@
+"""The charts of the page about ratings; their numbers come from `milepost.intrinsic.pictures`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from milepost.report.charts import FAINT, INK, PALETTE
+
+if TYPE_CHECKING:
+    import altair as alt
+
+MOST_BARS = 40
+"""More groups than these would make a chart that nobody reads."""
+_BLUE, _ORANGE, _GREEN = PALETTE[0], PALETTE[1], PALETTE[2]
+_BY_MOVES, _OWN = "by moves", "own Elo"
+_ACTUAL, _AT_RATING, _AT_ELO = "actual", "agents of the rating", "agents of the own Elo"
+_EDGE = 100
+_MOVES_HEIGHT = 320
+
+
+def bars_chart(ratings: pl.DataFrame, order: Sequence[str], level: float) -> alt.TopLevelMixin:
+    """Return ratings as points with their intervals, own Elo beside them.
+
+    Parameters
+    ----------
+    ratings
+        See `milepost.intrinsic.pictures.Pictures.ratings`: most turns first.
+    order
+        The labels from top to bottom.
+    level
+        Probability of the intervals, to be said.
+    """
+    import altair as alt
+
+    shown = ratings.head(MOST_BARS)
+    rows = [label for label in order if label in set(shown["label"])]
+    low, high = _ends(shown, "rating", "low", "high", "elo")
+    closed = shown.with_columns(pl.col("low").fill_null(low), pl.col("high").fill_null(high))
+    y = alt.Y("label:N", sort=rows, title=None, axis=alt.Axis(labelLimit=260, grid=True))
+    x = _x("rating", "Elo", low, high)
+    colour = alt.Color(
+        "what:N",
+        title=None,
+        scale=alt.Scale(domain=[_BY_MOVES, _OWN], range=[_BLUE, _ORANGE]),
+        legend=alt.Legend(orient="top"),
+    )
+    base = alt.Chart(closed)
+    layers: list[Any] = [
+        base.mark_rule(color=_BLUE, strokeWidth=3, opacity=0.45).encode(
+            y=y, x=_x("low", "Elo", low, high), x2=alt.X2("high:Q")
+        ),
+        base.transform_calculate(what=f"'{_BY_MOVES}'").mark_point().encode(y=y, x=x, color=colour),
+    ]
+    known = closed.filter(pl.col("elo").is_not_null())
+    if len(known):
+        layers.append(
+            alt.Chart(known)
+            .transform_calculate(what=f"'{_OWN}'")
+            .mark_point(shape="diamond", filled=False, strokeWidth=2, size=60)
+            .encode(y=y, x=_x("elo", "Elo", low, high), color=colour)
+        )
+    return alt.layer(*layers).properties(
+        width=560, height=max(22 * len(rows), 60), title=f"Rating by moves, {level:.0%} interval"
+    )
+
+
+def curve_chart(curve: pl.DataFrame, on_curve: pl.DataFrame, level: float) -> alt.TopLevelMixin:
+    """Return the expected error by rating, and the groups with most turns on it."""
+    import altair as alt
+
+    low, high = float(curve["rating"][0]), float(curve["rating"][-1])
+    closed = on_curve.with_columns(
+        pl.col("low").fill_null(low).clip(low, high),
+        pl.col("high").fill_null(high).clip(low, high),
+    )
+    y_title = "mean scaled error, pawns"
+    x = _x("rating", "Elo", low, high)
+    lines = []
+    for inside, dash in ((None, [5, 4]), (True, [1, 0])):
+        part = curve if inside is None else curve.filter(pl.col("inside"))
+        lines.append(
+            alt.Chart(part)
+            .mark_line(color=INK, strokeDash=dash)
+            .encode(x=x, y=alt.Y("expected:Q", title=y_title))
+        )
+    labels = closed["label"].to_list()
+    legend = None if len(labels) == 1 else alt.Legend(orient="bottom", columns=3, symbolOpacity=1.0)
+    colour = alt.Color(
+        "label:N",
+        title=None,
+        sort=labels,
+        scale=alt.Scale(
+            domain=labels, range=[PALETTE[i % len(PALETTE)] for i in range(len(labels))]
+        ),
+        legend=legend,
+    )
+    # Colours come round after eight: the shape tells those apart that share one.
+    shape = alt.Shape(
+        "label:N",
+        title=None,
+        sort=labels,
+        scale=alt.Scale(domain=labels, range=[_shape(i) for i in range(len(labels))]),
+        legend=legend,
+    )
+    groups = alt.Chart(closed).encode(color=colour)
+    at = alt.Y("actual:Q", title=y_title)
+    return alt.layer(
+        *lines,
+        groups.mark_rule(strokeWidth=2, opacity=0.3).encode(
+            x=_x("low", "Elo", low, high), x2=alt.X2("high:Q"), y=at
+        ),
+        groups.mark_point(shape="cross", filled=False, size=50).encode(
+            x=x, y=alt.Y("expected:Q", title=y_title)
+        ),
+        groups.mark_point(size=80, opacity=1).encode(x=x, y=at, shape=shape),
+    ).properties(
+        width=640,
+        height=440,
+        title=alt.TitleParams(
+            "Error expected at each Elo, and the groups",
+            subtitle=f"filled: actual error; bars: {level:.0%} interval of the rating; crosses: "
+            "expected on the group's own turns",
+        ),
+    )
+
+
+def percentiles_chart(points: pl.DataFrame) -> alt.TopLevelMixin:
+    """Return the up shares against q, a panel a group, with diagonal and band."""
+    import altair as alt
+
+    panels = points.with_columns(
+        pl.format("{} ({} turns)", "label", "n").alias("panel"),
+        pl.col("low").clip(0, 1),
+        pl.col("high").clip(0, 1),
+    )
+    names = panels["panel"].unique(maintain_order=True).to_list()
+    x = alt.X("q:Q", title="q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(values=_FIFTHS))
+    scale = alt.Scale(domain=[0, 1])
+    base = alt.Chart()
+    axis = alt.Axis(values=_FIFTHS)
+    title = "share below q"
+    layered = alt.layer(
+        base.mark_area(color=FAINT).encode(
+            x=x, y=alt.Y("low:Q", title=title, scale=scale, axis=axis), y2=alt.Y2("high:Q")
+        ),
+        base.mark_line(color=INK, strokeDash=[3, 3], strokeWidth=1).encode(
+            x=x, y=alt.Y("q:Q", title=title, scale=scale, axis=axis)
+        ),
+        base.mark_line(color=_BLUE, point=alt.OverlayMarkDef(size=14)).encode(
+            x=x, y=alt.Y("up:Q", title=title, scale=scale, axis=axis)
+        ),
+        data=panels,
+    ).properties(width=230 if len(names) > 1 else 360, height=230 if len(names) > 1 else 360)
+    return layered.facet(
+        facet=alt.Facet("panel:N", title=None, sort=names), columns=2 if len(names) in {2, 4} else 3
+    )
+
+
+def moves_chart(by_move: pl.DataFrame) -> alt.TopLevelMixin:
+    """Return actual and projected error by stretches of moves."""
+    import altair as alt
+
+    order = by_move["moves"].to_list()
+    x = alt.X("moves:O", sort=order, title="moves", axis=alt.Axis(labelAngle=0))
+    title = "mean scaled error, pawns"
+    names = [_ACTUAL, _AT_RATING]
+    if by_move["at_elo"].null_count() < len(by_move):
+        names.append(_AT_ELO)
+    scale = alt.Scale(domain=names, range=[_BLUE, INK, _ORANGE][: len(names)])
+    colour = alt.Color("what:N", title=None, scale=scale, legend=alt.Legend(orient="top"))
+    base = alt.Chart(by_move)
+    layers: list[Any] = []
+    for field, name, dash in (("at_rating", _AT_RATING, [1, 0]), ("at_elo", _AT_ELO, [5, 4])):
+        if name not in names:
+            continue
+        line = alt.Chart(by_move.filter(pl.col(field).is_not_null()))
+        layers.append(
+            line.transform_calculate(what=f"'{name}'")
+            .mark_line(strokeDash=dash, point=len(by_move) == 1)
+            .encode(x=x, y=alt.Y(f"{field}:Q", title=title), color=colour)
+        )
+    bars = alt.Chart(by_move.filter(pl.col("low").is_not_null()))
+    layers += [
+        bars.mark_rule(color=_BLUE, strokeWidth=2, opacity=0.5).encode(
+            x=x, y=alt.Y("low:Q", title=title), y2=alt.Y2("high:Q")
+        ),
+        base.transform_calculate(what=f"'{_ACTUAL}'")
+        .mark_point()
+        .encode(x=x, y=alt.Y("actual:Q", title=title), color=colour),
+        base.mark_text(fontSize=11, color="#555555").encode(
+            x=x, y=alt.value(_MOVES_HEIGHT - 10), text="n:Q"
+        ),
+    ]
+    return alt.layer(*layers).properties(
+        width=640,
+        height=_MOVES_HEIGHT,
+        title=alt.TitleParams("Scaled error by move number", subtitle="at the bottom: turns"),
+    )
+
+
+_FIFTHS = [0, 0.2, 0.4, 0.6, 0.8, 1]
+
+
+def _shape(place: int) -> str:
+    return "circle" if place < len(PALETTE) else "square"
+
+
+def _ends(frame: pl.DataFrame, *columns: str) -> tuple[float, float]:
+    """Ends of an axis that holds all values of the columns, in whole hundreds."""
+    values = [value for name in columns for value in frame[name].drop_nulls().to_list()]
+    low = (min(values) // _EDGE) * _EDGE
+    high = (max(values) // _EDGE + 1) * _EDGE
+    return float(low), float(high)
+
+
+def _x(field: str, title: str, low: float, high: float) -> alt.X:
+    import altair as alt
+
+    return alt.X(
+        f"{field}:Q",
+        title=title,
+        scale=alt.Scale(domain=[low, high], zero=False, nice=False),
+        axis=alt.Axis(format="d", tickCount=10),
+    )

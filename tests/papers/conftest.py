@@ -1,0 +1,18 @@
+"""The simulated folder that the experiments on moves run on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.papers.simulated import make_folder
+
+from milepost.papers.data import Folder
+
+
+@pytest.fixture(scope="session")
+def simulated_folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
+    """A folder with six mileposts, another period, a server's and engines' games; truth known."""
+    root: Path = tmp_path_factory.mktemp("simulated")
+    data, store = make_folder(root, [1600.0, 1800.0, 2000.0, 2200.0, 2400.0, 2600.0], 6)
+    return Folder(data, store, root / "work")
