@@ -1,6 +1,6 @@
 """The methods of `benchmarks.study_prediction`: strengths before each month, and what they say.
 
-Every number here was tuned on games before 2010 (`python -m benchmarks.study_prediction --tune`).
+The numbers stand in `benchmarks.prediction_numbers`, found on games before 2010.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The numbers of the prediction study, all found on games before 2010.
 
 Points of our scale: 1.6 of them are one point of Elo. `--tune` of `benchmarks.study_prediction`
-repeats the search for each of them.
+searches on from them; docs/prediction.md says how they were found.
 """
 
 from __future__ import annotations

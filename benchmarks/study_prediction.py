@@ -1,8 +1,8 @@
 """Games from 2010 on, each month predicted from what came before only, beside other ratings.
 
 Run it with ``python -m benchmarks.study_prediction --work FOLDER``; it needs ``../shared/data`` and
-says so if it is not there. What is in the folder is not computed again. ``--tune NAME`` repeats the
-search for the numbers of a method, on games before 2010 only; ``--check`` compares the windowed
+says so if it is not there. What is in the folder is not computed again. ``--tune NAME`` searches
+on from the numbers of a method, on games before 2010 only; ``--check`` compares the windowed
 updates with full fits; ``--others`` runs other people's packages on a subsample; ``--draws``
 compares the two forms of a draw on 2005-2009.
 """

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import chess
 import chess.pgn
@@ -16,6 +18,7 @@ from tests.analysis.test_run import make_engine, searches
 from tests.choice.makers import plain_curve, plain_differences, plain_shares
 from typer.testing import CliRunner
 
+from milepost.analysis import run as run_module
 from milepost.analysis.engines import find_engine
 from milepost.analysis.store import stored_position
 from milepost.cli.app import app
@@ -116,7 +119,7 @@ def test_from_games_to_a_row_in_one_command(tmp_path: Path, engine: Path) -> Non
     assert (row["FirstYear"], row["LastYear"]) == (2011, 2014)
     # The other way: the store that it left beside the file, and the plain command.
     fits, turns = tmp_path / "fits.csv", tmp_path / "turns.parquet"
-    run("turns", games, "-o", turns, "--book-moves", str(BOOK), "-q")
+    run("turns", games, "-o", turns, "--book-moves", str(BOOK), "-j", "1", "-q")
     code, _, told = run("fit", turns, "--store", tmp_path / "results.store", "-o", fits, "-q")
     assert code == 0, told
     plain = pl.read_csv(fits).row(0, named=True)
@@ -192,6 +195,30 @@ def test_positions_that_failed_give_no_row(tmp_path: Path) -> None:
     assert code == 0
     assert " 0 in the store already" not in told
     assert len(pl.read_csv(results)) == 1
+
+
+def test_interrupted_it_says_that_the_same_command_goes_on(
+    tmp_path: Path, engine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    games, results = write_games(tmp_path / "games.pgn", 3), tmp_path / "results.csv"
+    save = run_module.save_outcomes
+
+    def stopped(outcomes: Iterator[Any], *others: Any) -> None:
+        def some() -> Iterator[Any]:
+            yield next(outcomes)
+            raise KeyboardInterrupt
+
+        save(some(), *others)
+
+    monkeypatch.setattr(run_module, "save_outcomes", stopped)
+    code, _, told = append(games, results, engine)
+    assert code == 130
+    assert "goes on where this one stopped" in told
+    assert not results.exists()
+    monkeypatch.undo()
+    code, _, told = append(games, results, engine)
+    assert code == 0
+    assert "1 in the store already" in told
 
 
 @pytest.mark.parametrize(

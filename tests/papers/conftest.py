@@ -12,7 +12,7 @@ from milepost.papers.data import Folder
 
 @pytest.fixture(scope="session")
 def simulated_folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
-    """A folder with six mileposts, another period, a server's and engines' games; truth known."""
+    """A folder with four mileposts, another period, a server's and engines' games; truth known."""
     root: Path = tmp_path_factory.mktemp("simulated")
-    data, store = make_folder(root, [1600.0, 1800.0, 2000.0, 2200.0, 2400.0, 2600.0], 6)
+    data, store = make_folder(root, [1600.0, 1900.0, 2200.0, 2500.0], 6)
     return Folder(data, store, root / "work")

@@ -172,9 +172,10 @@ def _curve(seen: _Seen, rated: pl.DataFrame, calibration: Calibration) -> pl.Dat
     ends = [low, high]
     for name in ("rating", "low", "high"):
         ends += rated.head(MOST_ON_CURVE)[name].drop_nulls().to_list()
-    first = max(min(ends) // _STEP * _STEP, float(RUNGS[0]))
-    last = min(max(ends), float(RUNGS[-1]))
-    grid = np.arange(first, last + _STEP, _STEP)
+    # A step beyond, so that an interval that is bounded does not touch the edge.
+    first = max((min(ends) // _STEP - 1) * _STEP, float(RUNGS[0]))
+    last = min((max(ends) // _STEP + 2) * _STEP, float(RUNGS[-1]))
+    grid = np.arange(first, last + _STEP / 2, _STEP)
     part = reference_set(seen.spreads, CURVE_TURNS)
     path = calibration.map.path
     prepared = prepare(part, path.model)

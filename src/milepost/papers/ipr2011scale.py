@@ -224,7 +224,7 @@ def constant_finding(table: pl.DataFrame) -> Finding:
         x = np.log(table["C"].to_numpy())
         # The change rises with C: where it crosses zero the difference is level.
         crosses = y.min() < 0 < y.max()
-        levels[reach] = float(np.exp(np.interp(0.0, y, x))) if crosses else np.nan
+        levels[reach] = f"C = {np.exp(np.interp(0.0, y, x)):.2f}" if crosses else "no C tried"
     z = {
         reach: (table[f"change a pawn, up to {reach}"] / table[f"se, up to {reach}"]).to_numpy()[
             table["C"].to_list().index(1.0)
@@ -232,7 +232,7 @@ def constant_finding(table: pl.DataFrame) -> Finding:
         for reach in levels
     }
     found = (
-        f"level up to one pawn with C = {levels['1']:.2f}, up to three with C = {levels['3']:.2f}; "
+        f"level up to one pawn with {levels['1']}, up to three with {levels['3']}; "
         f"at C = 1 the change has z {z['1']:.1f} and {z['3']:.1f}"
     )
     both = abs(z["1"]) < 2 and abs(z["3"]) < 2

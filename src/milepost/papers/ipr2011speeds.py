@@ -143,8 +143,9 @@ def speed_finding(table: pl.DataFrame) -> Finding:
         float(np.mean([each.value for each in slow]) - np.mean([each.value for each in fast])),
         float(np.sqrt(_mean_variance(slow) + _mean_variance(fast) + _POOLS**2)),
     )
-    verdict: Verdict = HOLDS if gap.z > 2 else (FAILS if gap.z < -2 else TOO_LITTLE)
-    if abs(gap.z) <= 2 and gap.detectable < _MEANINGFUL:
+    # The error rests partly on a guess: two standard errors are not enough.
+    verdict: Verdict = HOLDS if gap.z > 3 else (FAILS if gap.z < -3 else TOO_LITTLE)
+    if abs(gap.z) <= 3 and gap.detectable < _MEANINGFUL:
         verdict = FAILS
     return Finding(
         claim,

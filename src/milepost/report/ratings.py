@@ -188,7 +188,7 @@ def _charts(named: pl.DataFrame, pictures: Pictures, level: float) -> list[Chart
             "rating might have chosen, best moves first. If the agent plays like the group the "
             "curve lies on the diagonal; in 95 of 100 cases a point lies in the band, for turns "
             "independent of each other. Above the diagonal: more best moves than the agent's; "
-            f"below: more poor ones. The {MOST_PANELS} largest groups at most.",
+            f"below: more poor ones. The largest groups, {MOST_PANELS} panels at most.",
         ),
     ]
     if len(pictures.by_move):
@@ -212,23 +212,28 @@ def _details(named: pl.DataFrame, by: Sequence[str]) -> Table:
         pl.col("se_calibration").alias("± calibration"),
         pl.col("se_players").alias("± players"),
         (100 * pl.col("mm_actual")).alias("match %"),
-        (100 * pl.col("mm_projected")).alias("projected %"),
-        pl.col("z_mm_adjusted").alias("z match"),
+        (100 * pl.col("mm_projected")).alias("at Elo %"),
+        _shown_z("z_mm_adjusted").alias("z match"),
         pl.col("ad_actual").alias("error"),
-        pl.col("ad_projected").alias("projected error"),
-        pl.col("z_ad_adjusted").alias("z error"),
-        *(pl.col(name) for name in ("competence",) if name in named.columns),
+        pl.col("ad_projected").alias("error at Elo"),
+        _shown_z("z_ad_adjusted").alias("z error"),
+        *(pl.col(name).alias("c 2009") for name in ("competence",) if name in named.columns),
     )
     return Table(
         "The parts of the error, and the moves beside the player's own Elo",
         frame,
-        note="±: standard errors in Elo points. Projected: by agents of the players' own Elo. z: "
-        "how many standard deviations better than projected, divided by how much more z varies "
-        "among real players. competence: c of the 2009 agents, from their best ten moves.",
-        digits={"± turns": 0, "± calibration": 0, "± players": 0, "match %": 1, "projected %": 1,
-                "z match": 2, "error": 3, "projected error": 3, "z error": 2, "competence": 2},
+        note="±: standard errors in Elo points. At Elo: what agents of the players' own Elo would "
+        "do on the same turns. z: how many standard deviations better than those, divided by how "
+        "much more z varies among real players. c 2009: apparent competence of the agents of 2009.",
+        digits={"± turns": 0, "± calibration": 0, "± players": 0, "match %": 1, "at Elo %": 1,
+                "z match": 2, "error": 3, "error at Elo": 3, "z error": 2, "c 2009": 2},
         most=MOST_ROWS,
     )  # fmt: skip
+
+
+def _shown_z(name: str) -> pl.Expr:
+    """Next to nothing is 0.00, not a number with an exponent, and never minus nothing."""
+    return pl.col(name).round(2) + 0.0
 
 
 def _meaning(calibration: Calibration, level: float) -> str:
@@ -244,8 +249,8 @@ def _meaning(calibration: Calibration, level: float) -> str:
         "games are like those of the calibration.\n"
         "- ± turns: how much the rating would change with other games of the same player; it "
         "shrinks as turns are added.\n"
-        "- ± calibration: how well the map from moves to Elo is known; the same for everybody of "
-        "that rating, so it does not blur comparisons within this page.\n"
+        "- ± calibration: how well the map from moves to Elo is known; groups of like rating share "
+        "it, so it does not blur the comparison of one with another.\n"
         f"- ± players: players of equal Elo differ in the quality of their moves by about "
         f"{spread.players_sd:.0f} points; no number of turns removes this.\n"
         "- Error: how much worse the moves were than the best ones, in pawns scaled so that a "
