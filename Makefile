@@ -19,7 +19,7 @@ test: $(VENV)/.dev
 	$(RUN)/mypy
 	@# A cached kernel does not notice that one it calls in another file was changed.
 	find src -name '*.nb[ci]' -delete
-	$(RUN)/pytest
+	$(RUN)/pytest -n 2 --dist loadfile
 
 bench: $(VENV)/.dev
 	@for script in benchmarks/bench_*.py; do echo "== $$script"; $(RUN)/python "$$script" || exit 1; done

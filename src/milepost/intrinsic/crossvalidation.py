@@ -96,9 +96,14 @@ def read_unseen(
 
 
 def pieces(spreads: Spreads, size: int, repeats: int, rng: np.random.Generator) -> list[Ints]:
-    """Draw pieces of decisions: games in a random order within each milepost, cut to size."""
+    """Draw pieces of decisions: games in a random order within each milepost, cut to size.
+
+    Where mileposts have fewer than twice as many turns as a piece, neighbours are put together.
+    """
     assert spreads.rating is not None
     near = np.round(spreads.rating / MILEPOST).astype(np.int64)
+    typical = float(np.median(np.unique(near, return_counts=True)[1]))
+    near = (near - near.min()) // max(int(np.ceil(2 * size / typical)), 1)
     found: list[Ints] = []
     for _ in range(repeats):
         place = rng.permutation(int(spreads.groups.max()) + 1)[spreads.groups]

@@ -237,7 +237,14 @@ def _shown_z(name: str) -> pl.Expr:
 
 
 def _meaning(calibration: Calibration, level: float) -> str:
-    spread = calibration.spread
+    sd = calibration.spread.players_sd
+    players = (
+        f"players of equal Elo differ in the quality of their moves by about {sd:.0f} points; no "
+        "number of turns removes this."
+        if sd >= 1
+        else "the calibration has not seen players of equal Elo differ in the quality of their "
+        "moves; where it rests on few of them, take the intervals for too narrow."
+    )
     return (
         "A figure is evidence, never a verdict on a person. A rating says how good these moves "
         "were, in the judgement of one engine; not how strong somebody is in other games, and not "
@@ -251,15 +258,13 @@ def _meaning(calibration: Calibration, level: float) -> str:
         "shrinks as turns are added.\n"
         "- ± calibration: how well the map from moves to Elo is known; groups of like rating share "
         "it, so it does not blur the comparison of one with another.\n"
-        f"- ± players: players of equal Elo differ in the quality of their moves by about "
-        f"{spread.players_sd:.0f} points; no number of turns removes this.\n"
+        f"- ± players: {players}\n"
         "- Error: how much worse the moves were than the best ones, in pawns scaled so that a "
         "pawn counts less the more one side is ahead.\n"
         "- Match: how often the engine's first move was played; it depends much on how forced the "
         "positions were, so compare it with its projection only.\n"
-        "- z: values within two either way are what chance does to one player in twenty looked "
-        "at; among many players some must lie beyond. Both z come from the same moves and are no "
-        "independent evidence.\n"
+        "- z: chance alone puts one player in twenty beyond two either way, so among many players "
+        "some must lie there. Both z come from the same moves and are no independent evidence.\n"
         "- Warnings: few turns (under 100), one opponent, several players together, a rating "
         "outside the calibrated range. Such rows are there to be doubted."
     )
