@@ -250,6 +250,8 @@ def rate(
     if report is not None:
         from milepost.report.ratings import write_ratings_page
 
+        if not quiet:
+            typer.echo("drawing the page", err=True)
         write_ratings_page(ratings, table, found, chosen, report, made=inputs_made)
     if output != "-":
         _show_ratings(ratings, chosen, found, level, most)
