@@ -198,14 +198,13 @@ def test_players_lists_spellings_and_likely_duplicates(tmp_path: Path) -> None:
 def test_select_prints_the_grid_and_writes_groups(tmp_path: Path) -> None:
     done = run(
         *("select", SAMPLE, "-o", tmp_path / "grid.parquet", "--mileposts", "1300:2700:200"),
-        *("--periods", "2021-2022,2023", "--within", "200"),
+        *("--periods", "2021,2022-2023", "--within", "200"),
     )
     assert done.returncode == 0
     games = pl.read_parquet(tmp_path / "grid.parquet")
-    # Neighbours 200 points apart meet once a season; from 1500 on, a set holds the pairs below and
-    # above the milepost: two of each season, and the pair 400 points apart around it.
-    assert "1500 2021-2022" in set(games["group"])
-    assert b"1500 2021-2022" in done.stdout
+    # Neighbours 150 points apart meet once a season.
+    assert "1700 2021" in set(games["group"])
+    assert b"1700 2021" in done.stdout
     for elo, low, high in games.select(
         "milepost",
         pl.min_horizontal("white_elo", "black_elo").alias("low"),
@@ -225,8 +224,10 @@ def test_select_refuses_what_it_does_not_know(tmp_path: Path) -> None:
 def test_demo_shows_tables_and_where_they_lie(tmp_path: Path) -> None:
     done = run("demo", "-o", tmp_path / "demo", cwd=tmp_path)
     assert done.returncode == 0
-    assert b"Karpov, Anatoly" in done.stdout
-    for name in ("games.parquet", "turns.parquet", "results.csv", "title_matches.csv"):
+    assert b"Lasker, Emanuel" in done.stdout
+    assert b"true Elo" in done.stdout
+    names = ("games.parquet", "turns.parquet", "results.csv", "title_matches.csv", "ratings.csv")
+    for name in (*names, "ratings.html", "ratings.svg", "champions.svg"):
         assert (tmp_path / "demo" / name).exists()
         assert name.encode() in done.stdout
 

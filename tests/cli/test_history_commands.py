@@ -162,7 +162,7 @@ def test_pgn_is_read_as_it_is(tmp_path: Path) -> None:
     code, _, told = run("history", SAMPLE, "-o", out, "--model", "elo")
     assert code == 0
     assert "the model elo has no evidence" in told
-    assert pl.read_ndjson(out)["games"].sum() == 2 * 84
+    assert pl.read_ndjson(out)["games"].sum() == 2 * 56
     code, _, told = run("history", SAMPLE, "-o", out, "--keep-names")
     assert code == 1
     assert "for tables" in told
@@ -334,6 +334,52 @@ def test_tune_by_prediction_with_margins(results: Path) -> None:
     assert "at the grid's edge" in shown
 
 
+def test_tune_searches_the_margin_and_the_first_mover(results: Path, tmp_path: Path) -> None:
+    """Near the maximum of the likelihood with the true skills given: 135.3 and 19.6 points.
+
+    (By scipy's Nelder-Mead over the two numbers; the 114 draws were simulated with 150 and 40.)
+    """
+    out = tmp_path / "grid.csv"
+    code, shown, _ = run(
+        "tune", results, "--beta", "300", "--tau", "10", "--draw", "100,300", "--first-mover",
+        "-60:60:2", "--sigma", "500", "--window", "0", "--optimise", "-o", out,
+    )  # fmt: skip
+    assert code == 0
+    table = pl.read_csv(out)
+    assert table.height == 5
+    best = table.filter("best").row(0, named=True)
+    assert best["point"] == "refined"
+    assert best["draw"] == pytest.approx(135.3, rel=0.1)
+    assert best["first_mover"] == pytest.approx(19.6, abs=10.0)
+    assert set(table["sigma"]) == {500.0}
+    # What stands still is not shown.
+    assert "first_mover" in shown
+    assert "sigma" not in shown
+    made = json.loads((tmp_path / "grid.csv.provenance.json").read_text())
+    assert made["options"]["first_mover"] == [-60.0, 60.0]
+    assert made["options"]["sigma"] == 500.0
+    numbers = ["--beta", "300", "--tau", "10", "--draw", "share", "--first-mover", "learn"]
+    code, shown, _ = run("tune", results, *numbers, "--format", "csv", "-q")
+    assert code == 0
+    (row,) = pl.read_csv(shown.encode()).iter_rows(named=True)
+    assert (row["draw"], row["first_mover"], row["log_loss"]) == (None, None, None)
+    learned = fit(simulated(), beta=300.0, tau=10.0, first_mover="learn")
+    assert row["evidence"] == pytest.approx(learned.log_evidence / learned.games, abs=1e-9)
+
+
+def test_tune_compares_the_forms_of_a_draw(results: Path) -> None:
+    code, shown, _ = run(
+        "tune", results, "--model", "ttt-d", "--beta", "300", "--tau", "10", "--margin-sigma",
+        "20,100", "--margin-tau", "0:10:2", "--draw-form", "between, two-factor", "--window", "0",
+        "--to", "1971", "--format", "csv", "-q",
+    )  # fmt: skip
+    assert code == 0
+    table = pl.read_csv(shown.encode())
+    assert table.group_by("draw_form").len()["len"].to_list() == [4, 4]
+    assert set(table["margin_sigma"]) == {20.0, 100.0}
+    assert set(table["margin_tau"]) == {0.0, 10.0}
+
+
 def test_a_tuning_without_convergence_ends_with_1(results: Path) -> None:
     code, shown, told = run(
         "tune", results, "--beta", "300", "--tau", "10", "--max-sweeps", "1", "-q"
@@ -359,7 +405,15 @@ def test_a_tuning_without_convergence_ends_with_1(results: Path) -> None:
         (["history", "-o", "-", "--beta", "-1"], "positive beta"),
         (["tune", "--beta", "1:2", "--tau", "3"], "LOW:HIGH:POINTS"),
         (["tune", "--beta", "300", "--tau", "3", "--model", "elo"], "--model: expected ttt"),
-        (["tune", "--beta", "300", "--tau", "3", "--margin-mu", "9"], "belong to the model ttt-d"),
+        (["tune", "--beta", "300", "--tau", "3", "--margin-mu", "9"], "--margin-mu means nothing"),
+        (["tune", "--beta", "300", "--tau", "3", "--draw-form", "between"], "--draw-form means"),
+        (
+            ["tune", "--beta", "3", "--tau", "3", "--model", "ttt-d", "--draw", "1,2"],
+            "--draw means",
+        ),
+        (["tune", "--beta", "300", "--tau", "3", "--draw", "some"], "--draw: share, or: expected"),
+        (["tune", "--beta", "300", "--tau", "3", "--sigma", "share"], "--sigma: expected LOW:HIGH"),
+        (["tune", "--beta", "300", "--tau", "3", "--first-mover", "x"], "--first-mover: none, lea"),
         (["tune", "--beta", "300", "--tau", "3", "--optimise"], "several values"),
     ],
 )

@@ -158,6 +158,43 @@ def test_tune_refuses_a_plot_before_it_computes(results: Path, tmp_path: Path) -
     code, _, said = run("tune", results, "--beta", "1,2", "--tau", "60", "--plot", "x.bmp")
     assert code == 1
     assert "ends in one of" in said
+    code, _, said = run(
+        "tune", results, "--beta", "1,2", "--tau", "1,2", "--sigma", "1,2", "--draw", "1,2",
+        "--plot", tmp_path / "x.svg",
+    )  # fmt: skip
+    assert code == 1
+    assert "at most 3 that vary, and here beta, tau, sigma, draw do" in " ".join(said.split())
+    assert not list(tmp_path.iterdir())
+
+
+def test_tune_draws_other_numbers_and_the_forms(results: Path, tmp_path: Path) -> None:
+    same = ["--beta", "300", "--tau", "60", "--window", "0", "-q", "--plot"]
+    several = ["--tau", "60", "--beta", "300,500", "--window", "0", "-q", "--plot"]
+    maps, lines = tmp_path / "maps.json", tmp_path / "lines.json"
+    many = ["--draw", "100,200", "--sigma", "200,400"]
+    assert run("tune", results, *several, maps, *many)[0] == 0
+    chart = spec(maps)
+    assert chart["facet"]["column"]["field"] == "draw"
+    assert [chart["spec"]["layer"][0]["encoding"][axis]["field"] for axis in "xy"] == [
+        "beta", "sigma",
+    ]  # fmt: skip
+    (rows,) = chart["datasets"].values()
+    assert len(rows) == 8
+    forms = ["--model", "ttt-d", "--draw-form", "between,two-factor", "--margin-sigma", "50,100"]
+    assert run("tune", results, *same, lines, *forms)[0] == 0
+    chart = spec(lines)
+    encoding = chart["layer"][0]["encoding"]
+    assert encoding["x"]["field"] == "margin_sigma"
+    assert encoding["color"]["field"] == "draw_form"
+    said = chart["title"]["subtitle"][0]
+    assert "between" in said or "two-factor" in said
+    picture = tmp_path / "forms.svg"
+    assert run("tune", results, *same, picture, *forms[:-2])[0] == 0
+    assert "two-factor" in picture.read_text()
+    both = tmp_path / "both.svg"
+    assert run("tune", results, *same, both, *forms, "--margin-tau", "0,10")[0] == 0
+    assert "two-factor" in both.read_text()
+    assert "NaN" not in both.read_text()
 
 
 def test_reproduce_lists_runs_keeps_and_tells(tmp_path: Path) -> None:

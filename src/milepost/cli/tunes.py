@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +11,12 @@ from milepost.cli import histories, options, results_in, show
 
 if TYPE_CHECKING:
     from milepost.history.tuning import Tuning
+
+_ALWAYS = ("beta", "tau", "margin_mu")
+"""Numbers that are shown at every point; others only if they vary."""
+_MORE = ("sigma", "draw", "first_mover", "margin_sigma", "margin_tau", "draw_form")
+_WORDS = {"draw": ("share",), "first_mover": ("none", "learn", "learn-by-period")}
+"""Words that stand for a number that is not tried but follows from the results."""
 
 
 def tune(
@@ -21,7 +27,11 @@ def tune(
     ],
     tau: Annotated[str, typer.Option("--tau", metavar="VALUES", help="The same.")],
     margin_mu: Annotated[
-        str | None, typer.Option("--margin-mu", metavar="VALUES", help="The same, for ttt-d.")
+        str | None,
+        typer.Option(
+            "--margin-mu", metavar="VALUES", help="ttt-d: means of newcomers' draw margins.",
+            show_default="300",
+        ),
     ] = None,
     model: Annotated[str, typer.Option("--model", help="ttt or ttt-d.")] = "ttt",
     by: Annotated[
@@ -29,11 +39,17 @@ def tune(
     ] = "evidence",
     optimise: Annotated[
         bool,
-        typer.Option("--optimise", help="Search on from the best point, in the logarithms."),
+        typer.Option(
+            "--optimise", help="Search on from the best point, over numbers with several values."
+        ),
     ] = False,
     evaluations: Annotated[
-        int, typer.Option("--evaluations", min=3, help="At most so many points for the search.")
-    ] = 60,
+        int | None,
+        typer.Option(
+            "--evaluations", min=3, help="At most so many points for the search.",
+            show_default="60; 20 n² for n > 2 numbers",
+        ),
+    ] = None,
     window: Annotated[
         int,
         typer.Option(
@@ -56,13 +72,50 @@ def tune(
         ),
     ] = None,
     period: histories.Period = "year",
-    sigma: histories.Sigma = None,
-    draw: histories.Draw = None,
-    first_mover: histories.FirstMover = None,
+    sigma: Annotated[
+        str | None,
+        typer.Option(
+            "--sigma", metavar="VALUES", help="Standard deviations of newcomers' skills.",
+            show_default="400",
+        ),
+    ] = None,
+    draw: Annotated[
+        str | None,
+        typer.Option(
+            "--draw", metavar="VALUES", help="Draw margins in points, or share (of draws).",
+            show_default="share",
+        ),
+    ] = None,
+    first_mover: Annotated[
+        str | None,
+        typer.Option(
+            "--first-mover", metavar="VALUES",
+            help="The first mover's advantages in points, or none, learn, learn-by-period.",
+            show_default="none",
+        ),
+    ] = None,
     newcomers: histories.Newcomers = None,
-    margin_sigma: histories.MarginSigma = None,
-    margin_tau: histories.MarginTau = None,
-    draw_form: histories.DrawForm = None,
+    margin_sigma: Annotated[
+        str | None,
+        typer.Option(
+            "--margin-sigma", metavar="VALUES", help="ttt-d: their standard deviations.",
+            show_default="100",
+        ),
+    ] = None,
+    margin_tau: Annotated[
+        str | None,
+        typer.Option(
+            "--margin-tau", metavar="VALUES", help="ttt-d: what a year adds to them.",
+            show_default="10",
+        ),
+    ] = None,
+    draw_form: Annotated[
+        str | None,
+        typer.Option(
+            "--draw-form", metavar="FORMS", show_default="between",
+            help="ttt-d: between (exact), two-factor (the authors'), or both with a comma.",
+        ),
+    ] = None,
     tolerance: histories.Tolerance = None,
     max_sweeps: histories.MaxSweeps = None,
     skip_fast: results_in.SkipFast = False,
@@ -76,14 +129,16 @@ def tune(
     workers: histories.Threads = None,
     quiet: options.Quiet = False,
 ) -> None:  # fmt: skip
-    """Try a grid of beta and tau (and margins) on results; mark the best, and refine it.
+    """Try a grid of a history's numbers on results; mark the best, and refine it.
+
+    VALUES are LOW:HIGH:POINTS, numbers with commas, or one number.
 
     Exits with 1 if the best point did not converge, or the search did not come to rest.
     """
     from milepost.errors import InputError
     from milepost.files import format_of, write_table
-    from milepost.history.tuning import parse_values
     from milepost.history.tuning import tune as run
+    from milepost.history.tuning_search import search_limit
 
     if output is None and form is not None:
         output = "-"
@@ -91,22 +146,30 @@ def tune(
         format_of(output, form)
     if model not in ("ttt", "ttt-d"):
         raise InputError(f"--model: expected ttt or ttt-d, got {model!r}")
-    axes = {"beta": parse_values(beta), "tau": parse_values(tau)}
-    if margin_mu is not None:
-        axes["margin_mu"] = parse_values(margin_mu)
-    _check_plot(plot, axes)
+    texts = {
+        "beta": beta, "tau": tau, "margin_mu": margin_mu, "sigma": sigma, "draw": draw,
+        "first_mover": first_mover, "margin_sigma": margin_sigma, "margin_tau": margin_tau,
+        "draw_form": draw_form,
+    }  # fmt: skip
+    axes = {name: _read(name, text) for name, text in texts.items() if text not in (None, "none")}
+    varying = [n for n, values in axes.items() if isinstance(values, list) and len(set(values)) > 1]
+    _check_plot(plot, varying)
+    # Whether the model knows the names is asked here; the values are put in below.
+    named = {**texts, "draw": None if draw is None else "share", "first_mover": None}
     settings = histories.settings_of(
-        model, period, sigma=sigma, draw=draw, first_mover=first_mover, newcomers=newcomers,
-        margin_sigma=margin_sigma, margin_tau=margin_tau, draw_form=draw_form,
-        tolerance=tolerance, max_sweeps=max_sweeps, workers=workers,
+        model, period, newcomers=newcomers, tolerance=tolerance, max_sweeps=max_sweeps,
+        workers=workers, **named,
     )  # fmt: skip
     settings |= {"by": by, "window": window, "start": start, "optimise": optimise}
-    settings |= {"evaluations": evaluations, **axes}
+    free = sum(name != "draw_form" for name in varying)
+    most = search_limit(free) if evaluations is None else evaluations
+    settings |= {"evaluations": most, **axes}
     chosen = results_in.choose_results(
         inputs, mapping=mapping, keep_names=keep_names, aliases=aliases,
         keep_duplicates=keep_duplicates, skip_fast=skip_fast, first=first, last=last, quiet=quiet,
     )  # fmt: skip
-    total = math.prod(len(values) for values in axes.values()) + evaluations * optimise
+    grid = math.prod(len(values) for values in axes.values() if isinstance(values, list))
+    total = grid + most * optimise
     with (
         histories.warnings_told(),
         show.counting_bar("points", quiet=quiet, total=total) as tell,
@@ -126,16 +189,34 @@ def tune(
         raise typer.Exit(1)
 
 
-def _check_plot(path: str | None, axes: dict[str, list[float]]) -> None:
-    """Refuse a plot that cannot be drawn before anything is computed."""
+def _read(name: str, text: str | None) -> Any:
+    """The values of an option; of those that need not be given, a single one is no list."""
     from milepost.errors import InputError
+    from milepost.history.tuning import parse_values
+
+    words = _WORDS.get(name, ())
+    if text is None or text in words:
+        return text
+    if name == "draw_form":
+        forms = [part.strip() for part in text.split(",")]
+        return forms if len(forms) > 1 else forms[0]
+    try:
+        values = parse_values(text)
+    except InputError as error:
+        also = f"{', '.join(words)}, or: " if words else ""
+        raise InputError(f"--{name.replace('_', '-')}: {also}{error}") from None
+    return values if len(values) > 1 or name in _ALWAYS else values[0]
+
+
+def _check_plot(path: str | None, varying: list[str]) -> None:
+    """Refuse a plot that cannot be drawn before anything is computed."""
     from milepost.report.charts import check_ending
+    from milepost.report.surfaces import check_axes
 
     if path is None:
         return
     check_ending(path)
-    if all(len(set(values)) < 2 for values in axes.values()):
-        raise InputError("--plot needs several values of beta, tau or margin-mu")
+    check_axes(varying)
 
 
 def _draw(found: Tuning, path: str | None, model: str, chosen: results_in.Chosen) -> list[str]:
@@ -151,9 +232,9 @@ def _draw(found: Tuning, path: str | None, model: str, chosen: results_in.Chosen
 
 
 def _show_tuning(found: Tuning) -> None:
-    columns = ["point", "beta", "tau", "margin_mu", "evidence", "log_loss", "sweeps", "best"]
-    if found.table["margin_mu"].null_count() == found.table.height:
-        columns.remove("margin_mu")
+    numbers = [name for name in _ALWAYS if found.table[name].is_not_null().any()]
+    numbers += [name for name in _MORE if found.table[name].n_unique() > 1]
+    columns = ["point", *numbers, "evidence", "log_loss", "sweeps", "best"]
     rows = []
     for row in found.table.iter_rows(named=True):
         shown = {name: row[name] for name in columns}

@@ -1,9 +1,8 @@
-"""Tuning a history's numbers: a grid over beta, tau and the margins' mean, and a refinement.
+"""Tuning a history's numbers: a grid over any of them, and a refinement of its best point.
 
 Two criteria, which answer different questions: the log evidence of the whole history (how well the
 model explains all results), and the prequential log-loss (how well each period is predicted from
-what came before it only). The refinement searches in the logarithms, where the surface is nearly
-round: Nelder & Mead (1965) with several free numbers, Brent's bounded search with one.
+what came before it only).
 """
 
 from __future__ import annotations
@@ -19,51 +18,24 @@ import numpy as np
 import polars as pl
 
 from milepost.errors import InputError
-from milepost.history.convergence import ConvergenceWarning, converge
-from milepost.history.evidence import ttt_log_evidence
-from milepost.history.evidence_d import ttt_d_log_evidence
-from milepost.history.fit import _fresh_state
+from milepost.history.convergence import ConvergenceWarning
 from milepost.history.options import Options
 from milepost.history.periods import clock_of
-from milepost.history.predictive import predict_forward
 from milepost.history.records import Records, SkippedResultsWarning, read_records
-from milepost.history.ttt_d import TTTDState
+from milepost.history.tuning_search import (
+    CRITERIA,
+    Axes,
+    Point,
+    Trial,
+    check_search,
+    free_numbers,
+    read_axes,
+    refine,
+    search_limit,
+)
 
-CRITERIA = ("evidence", "prequential")
-_REACH = math.log(4.0)
-"""How far beyond the grid a refinement may go: a factor of four."""
-_STEP = math.log(1.25)
-"""The first step of a refinement."""
-_NEAR = 0.01
-"""A refinement rests when its points are within one per cent of each other."""
-_FREE = ("beta", "tau", "margin_mu")
-
-
-@dataclass(frozen=True)
-class Point:
-    """One choice of the numbers, and how good it is."""
-
-    beta: float
-    """Standard deviation of a performance around the skill."""
-    tau: float
-    """Standard deviation that a unit of time adds to a skill."""
-    margin_mu: float | None
-    """Prior mean of a player's own draw margin; `None` for the model ttt."""
-    evidence: float | None = None
-    """Log evidence a game, in nats; `None` = not computed."""
-    log_loss: float | None = None
-    """Prequential log-loss a game, in nats; `None` = not computed."""
-    sweeps: int = 0
-    """Sweeps made for the evidence."""
-    converged: bool = True
-    """Whether the history came to its fixed point."""
-
-    def loss(self, by: str) -> float:
-        """Return what is made small; infinite where it is not a number."""
-        value = self.log_loss if by == "prequential" else self.evidence
-        if value is None or not math.isfinite(value):
-            return math.inf
-        return value if by == "prequential" else -value
+_NUMBERS = ("margin_mu", "sigma", "draw", "first_mover", "margin_sigma", "margin_tau")
+"""Those that may be missing at a point, beside the criteria."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +43,7 @@ class Tuning:
     """The points that were tried, and the best of them."""
 
     table: pl.DataFrame
-    """One row for each point: point (grid or refined), beta, tau, margin_mu, evidence, log_loss,
-    sweeps, converged, best."""
+    """One row for each point: point (grid or refined), the fields of `Point`, best."""
     best: Point
     """The best point of all; by evidence, one that did not converge only if none did."""
     by: str
@@ -141,18 +112,26 @@ def tune(
     results: Any,
     model: str = "ttt",
     *,
-    beta: Sequence[float],
-    tau: Sequence[float],
-    margin_mu: Sequence[float] | None = None,
+    beta: float | Sequence[float],
+    tau: float | Sequence[float],
+    margin_mu: float | Sequence[float] | None = None,
+    sigma: float | Sequence[float] | None = None,
+    draw: str | float | Sequence[float] | None = None,
+    first_mover: str | float | Sequence[float] | None = None,
+    margin_sigma: float | Sequence[float] | None = None,
+    margin_tau: float | Sequence[float] | None = None,
+    draw_form: str | Sequence[str] | None = None,
     by: str = "evidence",
     window: int = 3,
     start: Any = None,
     optimise: bool = False,
-    evaluations: int = 60,
+    evaluations: int | None = None,
     progress: Callable[[int], None] | None = None,
     **options: Any,
 ) -> Tuning:
     """Try a grid of numbers, and search on from its best point if asked.
+
+    Every number may be one value, which stands still, or several, which are tried.
 
     Parameters
     ----------
@@ -160,10 +139,18 @@ def tune(
         As for `milepost.history.fit`, two players a game.
     model
         ``"ttt"`` or ``"ttt-d"``.
-    beta, tau
-        The values to try.
-    margin_mu
-        The same for the prior mean of the margins, for ``"ttt-d"``; `None` = the default of `fit`.
+    beta, tau, sigma
+        The values to try; a sigma of `None` is the default of `fit`, as for all that follow.
+    draw
+        For ``"ttt"``: draw margins in points; or ``"share"``, the one that follows from the share
+        of draws, which is too small where many games are between unequals.
+    first_mover
+        Advantages in points, 0 and negative ones too; or ``"learn"``, ``"learn-by-period"``.
+    margin_mu, margin_sigma, margin_tau
+        For ``"ttt-d"``: the same as mu, sigma, tau for the draw margins.
+    draw_form
+        For ``"ttt-d"``: ``"between"``, ``"two-factor"`` or both. They are compared on the grid; a
+        refinement keeps the form of the grid's best point.
     by
         ``"evidence"`` or ``"prequential"``.
     window
@@ -173,13 +160,13 @@ def tune(
     optimise
         Whether to refine the best point, over those numbers that have several values.
     evaluations
-        At most so many points for the refinement.
+        At most so many points for the refinement; `None` = 60, or 20 n² for n > 2 numbers.
     progress
         Called after each point with the number of points done.
     **options
         Other options of `fit`, the same for every point. A learned first mover or newcomers' level
         needs the whole history: then there is no log-loss. A draw margin from the share of draws
-        takes that one number from all games; give a margin where even this is too much.
+        takes that one number from all games; give margins where even this is too much.
 
     Returns
     -------
@@ -195,10 +182,20 @@ def tune(
     ConvergenceWarning
         If points did not converge (once, with their number), or the refinement did not settle.
     """
-    base = Options(model=model, **options)
-    axes = _checked_axes(base, by, beta, tau, margin_mu, optimise=optimise)
+    base, axes = read_axes(
+        Options(model=model, **options),
+        {
+            "beta": beta, "tau": tau, "margin_mu": margin_mu, "sigma": sigma, "draw": draw,
+            "first_mover": first_mover, "margin_sigma": margin_sigma, "margin_tau": margin_tau,
+            "draw_form": draw_form,
+        },
+    )  # fmt: skip
+    _check(base, by)
+    if optimise:
+        check_search(axes)
     records = read_records(results, period=base.period)
-    trial = _Trial(records, base, by, window, _first_period(records, base, start), progress)
+    _check_records(records, base, axes)
+    trial = Trial(records, base, by, window, _first_period(records, base, start), progress)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         points = [
@@ -208,7 +205,8 @@ def tune(
         grid_best = _best(points, by)
         refined, settled = None, True
         if optimise:
-            refined, settled = _refine(trial, axes, grid_best, evaluations)
+            most = search_limit(len(free_numbers(axes))) if evaluations is None else evaluations
+            refined, settled = refine(trial, axes, grid_best, most)
     every = [*points, refined] if refined else points
     best = _best(every, by)
     _warn_of(every, settled=settled)
@@ -216,11 +214,12 @@ def tune(
         {"point": "refined" if point is refined else "grid", **asdict(point), "best": point is best}
         for point in every
     ]
-    schema = {"margin_mu": pl.Float64, "evidence": pl.Float64, "log_loss": pl.Float64}
+    schema: dict[str, Any] = dict.fromkeys([*_NUMBERS, "evidence", "log_loss"], pl.Float64)
+    schema["draw_form"] = pl.String
     edges = tuple(
         name
-        for name, values in axes.items()
-        if len(values) > 1 and getattr(grid_best, name) in (min(values), max(values))
+        for name in free_numbers(axes)
+        if getattr(grid_best, name) in (min(axes[name]), max(axes[name]))
     )
     return Tuning(
         table=pl.DataFrame(rows, schema_overrides=schema),
@@ -234,84 +233,7 @@ def tune(
     )
 
 
-class _Trial:
-    """Computes points, all on the same records."""
-
-    def __init__(
-        self, records: Records, base: Options, by: str, window: int, first: int,
-        progress: Callable[[int], None] | None,
-    ):  # fmt: skip
-        self.records = records
-        self.base = base
-        self.by = by
-        self.done = 0
-        self._window = window
-        self._first = first
-        self._progress = progress
-        self._learned = isinstance(base.first_mover, str) or base.newcomers is not None
-        self._known: dict[tuple[float, ...], Point] = {}
-
-    def full(self, values: dict[str, float]) -> Point:
-        """Compute both criteria, as far as they can be had."""
-        point = self._evidence(values)
-        if not self._learned:
-            point = replace(point, log_loss=self._log_loss(values))
-        self._count()
-        self._known[tuple(values.values())] = point
-        return point
-
-    def loss(self, values: dict[str, float]) -> float:
-        """Return the criterion alone."""
-        key = tuple(values.values())
-        if key not in self._known:
-            if self.by == "evidence":
-                point = self._evidence(values)
-            else:
-                point = replace(self._point(values), log_loss=self._log_loss(values))
-            self._count()
-            self._known[key] = point
-        return self._known[key].loss(self.by)
-
-    def _count(self) -> None:
-        self.done += 1
-        if self._progress is not None:
-            self._progress(self.done)
-
-    def _point(self, values: dict[str, float]) -> Point:
-        return Point(values["beta"], values["tau"], values.get("margin_mu"))
-
-    def _evidence(self, values: dict[str, float]) -> Point:
-        options = replace(self.base, **values)  # type: ignore[arg-type]
-        state = _fresh_state(self.records, options)
-        ended = converge(
-            state, tolerance=options.distance, max_sweeps=options.max_sweeps,
-            learning=options.learning, workers=options.workers,
-        )  # fmt: skip
-        evidence = (
-            ttt_d_log_evidence(state) if isinstance(state, TTTDState) else ttt_log_evidence(state)
-        )
-        return replace(
-            self._point(values),
-            evidence=float(evidence) / self.records.games,
-            sweeps=ended.sweeps,
-            converged=ended.converged,
-        )
-
-    def _log_loss(self, values: dict[str, float]) -> float:
-        state = _fresh_state(self.records, replace(self.base, **values))  # type: ignore[arg-type]
-        logs = predict_forward(state, window=self._window)
-        begin = int(self.records.game_start[self._first])
-        weight = self.records.weight[begin:] if len(self.records.weight) else None
-        return -float(np.average(logs[begin:], weights=weight))
-
-
-def _checked_axes(
-    base: Options, by: str, beta: Sequence[float], tau: Sequence[float],
-    margin_mu: Sequence[float] | None, *, optimise: bool,
-) -> dict[str, list[float]]:  # fmt: skip
-    """The values of each number that is tried, checked before any work."""
-    if base.model not in ("ttt", "ttt-d"):
-        raise InputError(f"expected the model ttt or ttt-d, got {base.model!r}")
+def _check(base: Options, by: str) -> None:
     if by not in CRITERIA:
         raise InputError(f"expected {' or '.join(CRITERIA)} as the criterion, got {by!r}")
     if base.stage != "converged":
@@ -322,22 +244,14 @@ def _checked_axes(
             "what is learned from the whole history knows the future: by prequential log-loss "
             "give the first mover's advantage as a number, and no newcomers"
         )
-    axes = {"beta": [float(v) for v in beta], "tau": [float(v) for v in tau]}
-    if base.model == "ttt-d":
-        given = [base.margin_mu] if margin_mu is None else margin_mu
-        axes["margin_mu"] = [float(v) for v in given]
-    elif margin_mu is not None:
-        raise InputError("margins of the players' own belong to the model ttt-d")
-    for name, values in axes.items():
-        if not values:
-            raise InputError(f"expected at least one {name}")
-        for value in values:
-            replace(base, **{name: value})  # type: ignore[arg-type]
-        if optimise and len(values) > 1 and min(values) <= 0:
-            raise InputError(f"a refinement in ln {name} needs values above 0")
-    if optimise and all(len(values) == 1 for values in axes.values()):
-        raise InputError("a refinement needs a number with several values to search in")
-    return axes
+
+
+def _check_records(records: Records, base: Options, axes: Axes) -> None:
+    """Refuse values that the results cannot have, or cannot tell apart."""
+    if len(axes.get("first_mover", ())) > 1 and not records.mover.any():
+        raise InputError("the results do not say who moved first: give no values of first_mover")
+    for value in axes.get("draw", ()):
+        replace(base, draw=value).margin(records)
 
 
 def _first_period(records: Records, base: Options, start: Any) -> int:
@@ -354,42 +268,6 @@ def _best(points: Sequence[Point], by: str) -> Point:
     approximate = [by == "evidence" and not point.converged for point in points]
     place = min(range(len(points)), key=lambda n: (approximate[n], points[n].loss(by)))
     return points[place]
-
-
-def _refine(
-    trial: _Trial, axes: dict[str, list[float]], begin: Point, evaluations: int
-) -> tuple[Point, bool]:
-    """Search on from a point; return where the search ended, and whether it came to rest."""
-    from scipy.optimize import minimize, minimize_scalar
-
-    free = [name for name in _FREE if len(axes.get(name, ())) > 1]
-    here = {name: float(getattr(begin, name)) for name in axes}
-
-    def values_of(logs: Sequence[float]) -> dict[str, float]:
-        return here | {name: math.exp(x) for name, x in zip(free, logs, strict=True)}
-
-    bounds = [(math.log(min(axes[n])) - _REACH, math.log(max(axes[n])) + _REACH) for n in free]
-    if len(free) == 1:
-        found = minimize_scalar(
-            lambda x: trial.loss(values_of([float(x)])), bounds=bounds[0], method="bounded",
-            options={"xatol": _NEAR, "maxiter": evaluations},
-        )  # fmt: skip
-        ended, end = bool(found.success), [float(found.x)]
-    else:
-        centre = np.array([math.log(here[name]) for name in free])
-        found = minimize(
-            lambda x: trial.loss(values_of([float(v) for v in x])), centre, method="Nelder-Mead",
-            bounds=bounds,
-            options={
-                "initial_simplex": np.vstack([centre, centre + _STEP * np.eye(len(free))]),
-                "xatol": _NEAR,
-                # A tenth of a nat over all games is no difference.
-                "fatol": max(0.1 / trial.records.games, 1e-7),
-                "maxfev": evaluations,
-            },
-        )  # fmt: skip
-        ended, end = bool(found.success), [float(v) for v in found.x]
-    return trial.full(values_of(end)), ended
 
 
 def _warn_of(points: Sequence[Point], *, settled: bool) -> None:

@@ -25,6 +25,7 @@ from milepost.intrinsic.ladders import RUNGS, climb, greatest
 from milepost.intrinsic.maps import (
     CENTRE,
     ERROR,
+    LEAST_TURNS,
     MILEPOST,
     UNIT,
     RatingMap,
@@ -83,7 +84,17 @@ def read_unseen(
         if progress is not None:
             progress(f"{kind}: fold {number + 1} of {folds}")
         seen = spreads.take(fold != number)
-        maps.append(fit_map(kind, seen, reference=reference, start=start, covariance=False))
+        maps.append(
+            fit_map(
+                kind,
+                seen,
+                reference=reference,
+                start=start,
+                covariance=False,
+                # Folds take turns away: what had enough in all must not fail for that.
+                least=LEAST_TURNS // 2,
+            )
+        )
     model = maps[0].path.model
     theta = np.empty((len(spreads), len(model.parameters)))
     assert spreads.rating is not None

@@ -96,6 +96,7 @@ def fit_map(
     reference: Spreads | None = None,
     start: RatingMap | None = None,
     covariance: bool = True,
+    least: int = LEAST_TURNS,
 ) -> RatingMap:
     """Fit a map to decisions of players whose ratings are known.
 
@@ -113,6 +114,8 @@ def fit_map(
         A map of the same kind to set out from.
     covariance
         Whether to work out the covariance of the coefficients.
+    least
+        A milepost needs so many turns for a fit of its own.
 
     Raises
     ------
@@ -122,7 +125,7 @@ def fit_map(
     if kind not in KINDS:
         raise InputError(f"there is no map {kind!r}; there are {', '.join(KINDS)}")
     if kind in {LINE, ERROR}:
-        fits = cohorts or fit_cohorts(mileposts(spreads))
+        fits = cohorts or fit_cohorts(mileposts(spreads, least=least))
         if kind == LINE:
             return RatingMap(LINE, _line_path(fits, np.log([each.s for each in fits.on_line])))
         return _error_map(fits, reference or reference_set(spreads))
