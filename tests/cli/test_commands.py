@@ -203,8 +203,8 @@ def test_select_prints_the_grid_and_writes_groups(tmp_path: Path) -> None:
     assert done.returncode == 0
     games = pl.read_parquet(tmp_path / "grid.parquet")
     # Neighbours 150 points apart meet once a season.
-    assert "1700 2021" in set(games["group"])
-    assert b"1700 2021" in done.stdout
+    assert "1700 2021-2021" in set(games["group"])
+    assert b"1700 2021-2021" in done.stdout
     for elo, low, high in games.select(
         "milepost",
         pl.min_horizontal("white_elo", "black_elo").alias("low"),

@@ -436,3 +436,78 @@ def test_questions_need_a_history_and_times(tmp_path: Path, saved: Path) -> None
     code, _, told = run("rank", saved, "--at", "then")
     assert code == 1
     assert "expected a date or a number" in told
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Results that do not say who moved first, one of them without a time."""
+    path = tmp_path_factory.mktemp("bare") / "results.csv"
+    games = simulated().head(300).select("time", "player_1", "player_2", "score")
+    time = pl.when(pl.int_range(pl.len()) == 7).then(pl.lit("NaN")).otherwise(pl.col("time"))
+    games.with_columns(time=time.cast(pl.String)).write_csv(path)
+    return path
+
+
+def test_a_time_that_is_no_number_is_left_out(bare: Path, tmp_path: Path) -> None:
+    code, _, said = run("history", bare, "-o", tmp_path / "curves.csv", *NUMBERS)
+    assert code == 0
+    assert "left out 1 of 300 results: 1 with no time" in said
+    assert "299 games" in said
+
+
+def test_an_advantage_without_first_movers_is_refused(bare: Path) -> None:
+    for value in ("learn", "40"):
+        code, _, said = run("history", bare, "-o", "-", "--first-mover", value)
+        assert code != 0
+        assert "who moved first" in said
+
+
+def test_questions_that_have_no_answer_are_told(bare: Path, tmp_path: Path) -> None:
+    for model in ("ttt", "elo"):
+        numbers = NUMBERS if model == "ttt" else []
+        assert run("history", bare, "--save", tmp_path / model, "--model", model, *numbers)[0] == 0
+    code, out, said = run("rank", tmp_path / "ttt", "--at", "1890")
+    assert code == 0
+    assert "nobody has games within 1 years of 1890" in said
+    assert "from 1970 to 197" in said
+    code, out, said = run(
+        "predict", tmp_path / "ttt", "ada", "cy", "--at", "1971", "--first-mover", "1"
+    )
+    assert code == 0
+    assert "makes no difference" in said
+    for command, *players in (["rank"], ["predict", "ada", "cy"]):
+        code, out, said = run(command, tmp_path / "elo", *players, "--at", "1971")
+        assert code == 0
+        assert "nan" not in out
+
+
+def test_the_stage_and_the_order(results: Path, tmp_path: Path) -> None:
+    code, out, said = run(
+        "history", results, "-o", "-", "--stage", "filter", "--draw", "150", *NUMBERS
+    )
+    assert code == 0
+    assert "one pass forward" in said
+    filtered = fit(simulated(), stage="filter", draw=150.0, beta=300.0, tau=20.0)
+    means = pl.read_csv(out.encode())["mean"].to_numpy()
+    assert np.allclose(means, filtered.curves["mean"].to_numpy())
+    shuffle = ["--model", "trueskill", "--order", "random", "--draw", "150", *NUMBERS]
+    runs = [run("history", results, "-o", "-", *shuffle, "--seed", seed) for seed in "113"]
+    assert [code for code, _, _ in runs] == [0, 0, 0]
+    assert runs[0][1] == runs[1][1] != runs[2][1]
+    assert "random order, seed 3" in runs[2][2]
+    assert run("history", results, "-o", "-", *shuffle)[0] != 0
+    code, _, said = run("history", results, "-o", "-", "--order", "random", "--seed", "1")
+    assert code != 0
+    assert "--order means nothing to the model ttt" in said
+    code, _, said = run("history", results, "-o", "-", "--model", "elo", "--stage", "filter")
+    assert code != 0
+
+
+def test_by_game_a_saved_history_is_asked_by_time(results: Path, tmp_path: Path) -> None:
+    assert run("history", results, "--save", tmp_path, "--period", "game", *NUMBERS)[0] == 0
+    code, out, _ = run("rank", tmp_path, "--at", "1975", "--format", "csv")
+    assert code == 0
+    ranked = pl.read_csv(out.encode())
+    assert ranked.height == len(SKILL)
+    assert ranked["player"][0] == History.load(tmp_path).at(1975)["player"][0]
+    assert ranked["sd"].max() < 400  # type: ignore[operator]

@@ -18,7 +18,8 @@ Period = Annotated[
     str,
     typer.Option(
         "--period",
-        help="year, month, day, event, game, or a length in years.",
+        help="year, month, day, event, game, or a length in years (blocks of 365.2425 days from "
+        "1970, shown by their first day: 1 is no calendar year).",
     ),
 ]
 Sigma = Annotated[
@@ -78,12 +79,12 @@ Threads = Annotated[
 ]
 
 _SKILLS = ("mu", "sigma", "beta", "tau")
-_SWEEPS = ("newcomers", "tolerance", "max_sweeps", "workers")
+_SWEEPS = ("newcomers", "stage", "tolerance", "max_sweeps", "workers")
 _MARGINS = ("margin_mu", "margin_sigma", "margin_tau", "draw_form")
 _KNOWN_TO = {
     "ttt": (*_SKILLS, "draw", "first_mover", *_SWEEPS),
     "ttt-d": (*_SKILLS, "first_mover", *_SWEEPS, *_MARGINS),
-    "trueskill": (*_SKILLS, "draw", "first_mover"),
+    "trueskill": (*_SKILLS, "draw", "first_mover", "order", "seed"),
     "elo": ("mu", "first_mover"),
     "glicko2": ("mu",),
 }
@@ -132,6 +133,23 @@ def history(
     margin_sigma: MarginSigma = None,
     margin_tau: MarginTau = None,
     draw_form: DrawForm = None,
+    stage: Annotated[
+        str | None,
+        typer.Option(
+            "--stage", help="ttt, ttt-d: converged, or filter (one pass, nothing from the future).",
+            show_default="converged",
+        ),
+    ] = None,
+    order: Annotated[
+        str | None,
+        typer.Option(
+            "--order", help="trueskill: the games of a period as given, or random (with --seed).",
+            show_default="given",
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", min=0, help="trueskill: of --order random.")
+    ] = None,
     tolerance: Tolerance = None,
     max_sweeps: MaxSweeps = None,
     save: Annotated[
@@ -167,7 +185,8 @@ def history(
     settings = settings_of(
         model, period, mu=mu, sigma=sigma, beta=beta, tau=tau, draw=draw, first_mover=first_mover,
         newcomers=newcomers, margin_mu=margin_mu, margin_sigma=margin_sigma, margin_tau=margin_tau,
-        draw_form=draw_form, tolerance=tolerance, max_sweeps=max_sweeps, workers=workers,
+        draw_form=draw_form, stage=stage, order=order, seed=seed, tolerance=tolerance,
+        max_sweeps=max_sweeps, workers=workers,
     )  # fmt: skip
     chosen = results_in.choose_results(
         inputs, mapping=mapping, keep_names=keep_names, aliases=aliases,
@@ -271,7 +290,9 @@ def _summarise(
     what = f"{found.games:,} games, {found.players:,} players, {found.nodes:,} nodes"
     say = [f"{settings.model}, period {settings.period}: {what} (a player in a period)"]
     say += [f"  {line}" for line in chosen.said]
-    if settings.model in ("ttt", "ttt-d"):
+    if settings.model in ("ttt", "ttt-d") and settings.stage == "filter":
+        say.append("  the filter: one pass forward")
+    elif settings.model in ("ttt", "ttt-d"):
         state = "converged" if found.converged else "NOT CONVERGED"
         say.append(
             f"  {found.sweeps} sweeps, {state}; remaining error about "
@@ -279,9 +300,11 @@ def _summarise(
         )
         if found.improper:
             say.append(f"  {found.improper:,} updates were left out in the last sweep")
+    if settings.order == "random":
+        say.append(f"  the games of each period in random order, seed {settings.seed}")
     share = draw_share(chosen.table, period=settings.period)
     naive = f"the draw share of {100 * share:.1f} % alone: {naive_log_evidence(share):.4f}"
-    if found.log_evidence == found.log_evidence:
+    if settings.model not in ("elo", "glicko2"):
         say.append(f"  evidence {found.log_evidence / found.games:.4f} nats a game; {naive}")
     else:
         say.append(f"  the model {settings.model} has no evidence; {naive} nats a game")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -48,6 +49,8 @@ def rank(
     """Rank the players of a saved history at a time."""
     found = load_history(folder)
     table = found.at(at, within=within, games=games)
+    if table.is_empty():
+        _tell_of_nobody(found, at, within, games)
     told = {"at": at, "most": most, "games": games, "within": within}
     if not _written(
         table if most is None else table.head(most), output, form, "rank", told, folder
@@ -75,20 +78,27 @@ def predict(
     one, two = find_player(found, a), find_player(found, b)
     chances = found.predict(one, two, at, first_mover=first_mover)
     skills = [found.skill(name, at) for name in (one, two)]
+    sds = [None if math.isnan(skill.sd) else skill.sd for skill in skills]
+    if first_mover is not None and not found.paths["first_mover"].cast(bool).any():
+        typer.echo(
+            "--first-mover makes no difference: the history was fitted without a first mover's "
+            "advantage (milepost history --first-mover)",
+            err=True,
+        )
     table = pl.DataFrame({
         "player_1": [one], "player_2": [two], "time": [at],
         "first_mover": pl.Series([first_mover], dtype=pl.Int8),
         "win": [chances.win], "draw": [chances.draw], "loss": [chances.loss],
-        "mean_1": [skills[0].mean], "sd_1": [skills[0].sd],
-        "mean_2": [skills[1].mean], "sd_2": [skills[1].sd],
+        "mean_1": [skills[0].mean], "sd_1": pl.Series([sds[0]], dtype=pl.Float64),
+        "mean_2": [skills[1].mean], "sd_2": pl.Series([sds[1]], dtype=pl.Float64),
     })  # fmt: skip
     told = {"players": [one, two], "at": at, "first_mover": first_mover}
     if _written(table, output, form, "predict", told, folder):
         return
     first = {None: "", 1: f", {one} moves first", 2: f", {two} moves first"}[first_mover]
     rows = [
-        (one, skills[0].mean, skills[0].sd, _percent(chances.win)),
-        (two, skills[1].mean, skills[1].sd, _percent(chances.loss)),
+        (one, skills[0].mean, sds[0], _percent(chances.win)),
+        (two, skills[1].mean, sds[1], _percent(chances.loss)),
         ("a draw", None, None, _percent(chances.draw)),
     ]
     typer.echo(f"at {at}{first}")
@@ -124,6 +134,17 @@ def compare(
     ]
     typer.echo(f"the first was the stronger: {_percent(answer.probability)}")
     show.print_table(("who", "mean", "sd"), rows)
+
+
+def _tell_of_nobody(found: History, at: str, within: float, games: int) -> None:
+    """An empty ranking is an answer, but perhaps not to what was meant."""
+    first, last = found.curves["time"].sort().cast(str).gather([0, -1])
+    least = f" and at least {games:,} games by then" if games else ""
+    typer.echo(
+        f"nobody has games within {within:g} years of {at}{least}; "
+        f"the history goes from {first} to {last}",
+        err=True,
+    )
 
 
 def load_history(folder: str) -> History:

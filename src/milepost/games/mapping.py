@@ -168,8 +168,11 @@ def _timed(raw: pl.DataFrame) -> pl.DataFrame:
     compact = _are_compact_dates(given)
     numbers = given.cast(pl.Float64, strict=False)
     if not compact and len(given) and numbers.null_count() == 0:
+        numbers = numbers.filter(numbers.is_finite())  # a time NaN is none
         whole = (numbers == numbers.floor()).all()
-        return raw.with_columns(text.cast(pl.Float64).cast(pl.Int64 if whole else pl.Float64))
+        times = text.cast(pl.Float64)
+        times = times.set(~times.is_finite(), None)
+        return raw.with_columns(times.cast(pl.Int64 if whole else pl.Float64))
     dates = pl.DataFrame({"date": text})
     if compact:
         spaced = pl.col("date").str.replace(r"^(\d{4})(\d{2})(\d{2})$", "$1.$2.$3")

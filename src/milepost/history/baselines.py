@@ -87,7 +87,7 @@ def _history(
     ratings = Ratings(
         names=records.names,
         start=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-        clock=records.clock[records.node_period[order]],
+        clock=records.asked_clock[records.node_period[order]],
         mean=mean[order],
         sd=np.full(records.nodes, math.nan) if sd is None else sd[order],
         newcomer=newcomer(options),
@@ -107,7 +107,7 @@ def _history(
             if isinstance(given, str) else float(given)
         ),
         paths=pl.DataFrame({
-            "time": records.label, "clock": records.clock,
+            "time": records.label, "clock": records.asked_clock,
             "newcomer_mean": np.full(records.periods, options.mu),
             "first_mover": np.full(records.periods, _lead(options)),
         }),

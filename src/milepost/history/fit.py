@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,12 +14,12 @@ from scipy.special import ndtr
 
 from milepost.errors import InputError
 from milepost.history.baselines import fit_elo, fit_glicko2
-from milepost.history.convergence import Convergence, Progress, Sweep, converge
+from milepost.history.convergence import Convergence, ConvergenceWarning, Progress, Sweep, converge
 from milepost.history.evidence import ttt_log_evidence
 from milepost.history.evidence_d import ttt_d_log_evidence
 from milepost.history.game import Game
 from milepost.history.lives import lives_of
-from milepost.history.options import Options
+from milepost.history.options import Options, named_options
 from milepost.history.periods import clock_of
 from milepost.history.predictive import filter_log_evidence, log_loss_by_period, predict_forward
 from milepost.history.records import Floats, Records, read_records
@@ -64,6 +66,8 @@ def fit(
     max_sweeps: int = 200,
     progress: Progress | None = None,
     workers: int = 1,
+    order: str = "given",
+    seed: int | None = None,
 ) -> History:
     """Fit every player's skill over time.
 
@@ -80,7 +84,10 @@ def fit(
         ``"trueskill"`` (the filter), ``"elo"`` or ``"glicko2"``.
     period
         ``"year"``, ``"month"``, ``"day"``, ``"event"``, ``"game"`` (each game a step of its own),
-        or a length in the unit of the times (years, for dates). A skill is constant in a period.
+        or a length in the unit of the times. For dates that is years, and the blocks are of
+        365.2425 days each, counted from 1970-01-01 and shown by their first day: 1.0 is no calendar
+        year. A skill is constant in a period. With ``"game"`` the clock of a player ticks once for
+        each of his own games, and what is known holds until his next one.
     mu, sigma
         Mean and standard deviation of a newcomer's skill.
     beta
@@ -92,7 +99,7 @@ def fit(
     first_mover
         The first mover's advantage in points; ``"learn"`` for one number, ``"learn-by-period"`` for
         a path through time (a random walk of beta / 48 a unit of time); `None` for none. Learned
-        by maximum evidence with a prior N(0, beta²).
+        by maximum evidence with a prior N(0, beta²). Refused if no result says who moved first.
     newcomers
         ``"learn"``: the mean of newcomers' skills, by the period they appear in, is a random walk
         of sigma / 20 a unit of time that begins at `mu`, learned by maximum evidence.
@@ -110,6 +117,9 @@ def fit(
         Called after every sweep with a `milepost.history.convergence.Sweep`.
     workers
         1 or 2 threads; the answer is the same within the tolerance.
+    order, seed
+        Of ``"trueskill"``, whose answer depends on it: ``"given"`` (by time, then as in the table)
+        or ``"random"``, the games of each period shuffled by the seed.
 
     Returns
     -------
@@ -118,14 +128,17 @@ def fit(
     Raises
     ------
     InputError
-        If an option or the data cannot be used.
+        If an option or the data cannot be used, or the model does not use an option that was given
+        (other than its default). Games of teams use mu, sigma, beta, tau, draw, period, stage,
+        tolerance and max_sweeps. With the stage ``"filter"`` nothing is swept, so tolerance,
+        max_sweeps and workers make no difference.
 
     Warns
     -----
     SkippedResultsWarning
         If rows were left out.
     ConvergenceWarning
-        If the fixed point was not reached.
+        If the fixed point was not reached, or a number of the answer is not finite.
 
     References
     ----------
@@ -133,12 +146,13 @@ def fit(
     """
     options = Options(
         model, period, mu, sigma, beta, tau, draw, first_mover, newcomers, margin_mu, margin_sigma,
-        margin_tau, draw_form, stage, tolerance, max_sweeps, workers,
+        margin_tau, draw_form, stage, tolerance, max_sweeps, workers, order, seed,
     )  # fmt: skip
+    options.check_used()
     if _are_games(results):
         return _fit_games(results, options, progress)
     frame = RESULTS.conform(results).select(_KEPT_COLUMNS)
-    records = read_records(frame, period=period)
+    records = _records(frame, options)
     if model == "elo":
         return fit_elo(records, options)
     if model == "glicko2":
@@ -150,21 +164,34 @@ def update(history: History, more: Any) -> History:
     """Return a history with more results: see `History.update`."""
     kept = history._kept
     if kept is None:
-        raise InputError("this history does not keep its results, so it cannot be updated")
+        raise InputError(
+            "this history does not keep its results, so it cannot be updated (those of elo, "
+            "glicko2 and games of teams never do): fit all results anew"
+        )
+    options = history.options
+    if options.model not in ("ttt", "ttt-d", "trueskill"):
+        raise InputError(f"a history of the model {options.model} cannot be updated: fit it anew")
     extra = RESULTS.conform(more).select(_KEPT_COLUMNS)
-    # In the order of the records, so that an old game's number is its row.
-    old = kept.results[kept.row]
+    # In the order of the records, so that an old game's number is its row; a random order is drawn
+    # anew, from the results as they were given.
+    old = kept.results[np.sort(kept.row) if options.order == "random" else kept.row]
+    if len(extra) and old["time"].dtype.is_temporal() != extra["time"].dtype.is_temporal():
+        raise InputError(
+            f"the new results do not fit the old ones: their times are {extra['time'].dtype}, "
+            f"those of the old ones {old['time'].dtype}; expected both dates or both numbers"
+        )
     try:
-        frame = pl.concat([old, extra.cast(dict(old.schema))])
+        frame = pl.concat([old, extra], how="vertical_relaxed")
     except pl.exceptions.PolarsError as error:
         raise InputError(f"the new results do not fit the old ones: {error}") from error
-    records = read_records(frame, period=history.options.period)
-    return _fit_two(records, frame, history.options, None, (history, kept.message))
+    records = _records(frame, options)
+    found = _fit_two(records, frame, options, None, (history, kept.message))
+    return replace(found, skipped=dict(Counter(history.skipped) + Counter(found.skipped)))
 
 
 def prequential(
-    results: Any, model: str = "ttt", *, window: int = 3, rounds: int = 1, start: Any = None,
-    **options: Any,
+    results: Any, model: str = "ttt", *, window: int | None = None, rounds: int = 1,
+    start: Any = None, **options: Any,
 ) -> tuple[pl.DataFrame, pl.Series]:  # fmt: skip
     """Predict each period from what came before it only.
 
@@ -173,10 +200,10 @@ def prequential(
     results
         As for `fit`, two players a game.
     model
-        ``"ttt"`` or ``"ttt-d"``.
+        ``"ttt"``, ``"ttt-d"`` or ``"trueskill"`` (the filter).
     window, rounds
-        After each period the last `window` periods are smoothed again by `rounds` sweeps; 0 = the
-        filter alone.
+        After each period the last `window` periods (`None` = 3) are smoothed again by `rounds`
+        sweeps; 0 = the filter alone, and all that trueskill has.
     start
         From which time on to smooth (before it, the filter): saves time if only later predictions
         are wanted.
@@ -189,14 +216,31 @@ def prequential(
     (polars.DataFrame, polars.Series)
         For each period its time, games and mean log-loss in nats; and for each row of the results
         the log probability of what happened (null for rows left out).
+
+    Raises
+    ------
+    InputError
+        If an option or the data cannot be used, or the model is elo or glicko2.
     """
-    chosen = Options(model=model, stage="filter", **options)
+    if model in ("elo", "glicko2"):
+        raise InputError(
+            f"milepost.history.{model}.run_{model} returns the ratings before each game: "
+            "prequential is for ttt, ttt-d and trueskill"
+        )
+    if "stage" in options:
+        raise InputError("prequential has no option stage: it goes forward")
+    chosen = named_options(model=model, stage="filter", **options)
+    chosen.check_used()
+    if window is None:
+        window = 0 if model == "trueskill" else 3
+    if model == "trueskill" and window != 0:
+        raise InputError(f"trueskill smooths nothing: expected a window of 0, got {window!r}")
     frame = RESULTS.conform(results).select(_KEPT_COLUMNS)
-    records = read_records(frame, period=chosen.period)
+    records = _records(frame, chosen)
     state = _fresh_state(records, chosen)
     first = 0
     if start is not None:
-        first = int(np.searchsorted(records.clock, clock_of(start, chosen.period)))
+        first = int(np.searchsorted(records.asked_clock, clock_of(start, chosen.period)))
     logs = predict_forward(state, window=window, rounds=rounds, start=first)
     by_row = np.full(frame.height, np.nan)
     by_row[records.row] = logs
@@ -209,6 +253,13 @@ def _are_games(results: Any) -> bool:
         and not isinstance(results, str)
         and all(isinstance(item, Game) for item in results)
     )
+
+
+def _records(frame: pl.DataFrame, options: Options) -> Records:
+    shuffle = np.random.default_rng(options.seed) if options.order == "random" else None
+    records = read_records(frame, period=options.period, shuffle=shuffle)
+    options.check_movers(records)
+    return records
 
 
 def _fresh_state(records: Records, options: Options) -> TTTState | TTTDState:
@@ -245,7 +296,21 @@ def _fit_two(
         evidence = (
             ttt_d_log_evidence(state) if isinstance(state, TTTDState) else ttt_log_evidence(state)
         )
-    return _history(state, frame, options, ended, evidence)
+    return _only_finite(_history(state, frame, options, ended, evidence))
+
+
+def _only_finite(history: History) -> History:
+    """A history with a number that is none has not converged, whatever the sweeps say."""
+    columns = ["mean", "sd"] + ["margin_mean", "margin_sd"] * (history._margins is not None)
+    finite = history.curves.select(pl.col(columns).is_finite().all()).row(0)
+    if all(finite) and np.isfinite(history.log_evidence):
+        return history
+    warnings.warn(
+        "some numbers of the history are not finite: its options are too far from each other",
+        ConvergenceWarning,
+        stacklevel=4,
+    )
+    return replace(history, converged=False)
 
 
 def _warm_start(
@@ -256,7 +321,9 @@ def _warm_start(
     state.message[old] = message[records.row[old]]
     paths = before.paths
     clock = paths["clock"].to_numpy()
-    place = np.clip(np.searchsorted(clock, records.clock, side="right") - 1, 0, len(clock) - 1)
+    place = np.clip(
+        np.searchsorted(clock, records.asked_clock, side="right") - 1, 0, len(clock) - 1
+    )
     state.level[:] = paths["newcomer_mean"].to_numpy()[place] - before.options.mu
     state.advantage[:] = paths["first_mover"].to_numpy()[place]
     state.gather_messages()
@@ -283,7 +350,7 @@ def _history(
         draw_margin=float("nan") if isinstance(state, TTTDState) else state.model.margin,
         paths=pl.DataFrame({
             "time": records.label,
-            "clock": records.clock,
+            "clock": records.asked_clock,
             "newcomer_mean": options.mu + state.level,
             "first_mover": state.advantage,
         }),
@@ -321,6 +388,8 @@ def _fit_games(games: Sequence[Game], options: Options, progress: Progress | Non
         raise InputError("games of teams know no first mover and no newcomers' level")
     if not games:
         raise InputError("there are no games")
+    if options.order != "given" or options.workers != 1:
+        raise InputError("games of teams are taken in their order, by one worker")
     draw: Any = options.draw
     if not isinstance(draw, str):
         # The same margin between two single players.
@@ -334,7 +403,7 @@ def _fit_games(games: Sequence[Game], options: Options, progress: Progress | Non
     )  # fmt: skip
     labels = fitted.curves.select("time").with_columns(clock=fitted.lives.clock)
     labels = labels.unique(subset="clock", keep="first").sort("clock")
-    return History(
+    found = History(
         curves=fitted.curves,
         log_evidence=fitted.log_evidence,
         converged=fitted.converged,
@@ -347,3 +416,4 @@ def _fit_games(games: Sequence[Game], options: Options, progress: Progress | Non
         paths=labels.with_columns(newcomer_mean=pl.lit(options.mu), first_mover=pl.lit(0.0)),
         _skill=fitted.lives,
     )
+    return _only_finite(found)

@@ -11,8 +11,10 @@ import difflib
 import itertools
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from milepost.errors import InputError
@@ -65,6 +67,10 @@ class Lives:
     """What means are counted from."""
     drift: float
     """Variance that a unit of the clock adds."""
+    steps: Floats | None = None
+    """For each row, its place on the player's own clock where drift runs on that one (a step for
+    each of his games) and not on `clock`; a value then holds until his next game. `None` = drift
+    runs on `clock`."""
 
     def rows_of(self, player: str) -> tuple[int, int]:
         """Return where a player's rows begin and end.
@@ -80,7 +86,7 @@ class Lives:
     def at(self, player: str, moment: float) -> Belief:
         """Return the belief about a player at a moment on the clock."""
         begin, end = self.rows_of(player)
-        row = begin + int(np.searchsorted(self.clock[begin:end], moment, side="right")) - 1
+        row = self._row(begin, end, moment)
         pi, tau = self._moment(row, begin, end, moment)
         return Belief(self.offset + tau / pi, 1.0 / math.sqrt(pi))
 
@@ -93,10 +99,14 @@ class Lives:
         last, after = np.where(has_past, row, begin), np.where(has_future, row + 1, end - 1)
         gap_past = np.where(has_past, moment - self.clock[last], np.inf)
         gap_future = np.where(has_future, self.clock[after] - moment, np.inf)
+        drift_past, drift_future = gap_past, gap_future
+        if self.steps is not None:
+            drift_past = np.zeros(len(row))
+            drift_future = np.where(has_past, self.steps[after] - self.steps[last], 0.0)
         chosen = np.flatnonzero(np.minimum(gap_past, gap_future) <= within)
         pi, tau = np.zeros(len(chosen)), np.zeros(len(chosen))
         for has, rows, gap, column in (
-            (has_past, last, gap_past, 0), (has_future, after, gap_future, 2),
+            (has_past, last, drift_past, 0), (has_future, after, drift_future, 2),
         ):  # fmt: skip
             use = has[chosen]
             known = np.where(use, self.table[rows[chosen], column], 0.0)
@@ -113,6 +123,8 @@ class Lives:
         """
         low, high = sorted((moment_1, moment_2))
         begin, end = self.rows_of(player)
+        if self.steps is not None:
+            return self._covariance_of_rows(begin, end, low, high)
         variance = self.at(player, high).sd ** 2
         clock = self.clock[begin:end]
         inner = begin + np.flatnonzero((clock > low) & (clock < high))
@@ -128,6 +140,21 @@ class Lives:
             gain *= known / (known + self.drift * (there - here))
         return gain * variance
 
+    def _row(self, begin: int, end: int, moment: float) -> int:
+        """The last row up to a moment; begin - 1 if there is none."""
+        return begin + int(np.searchsorted(self.clock[begin:end], moment, side="right")) - 1
+
+    def _covariance_of_rows(self, begin: int, end: int, low: float, high: float) -> float:
+        """The same where the player moves from game to game: gains of the steps between."""
+        assert self.steps is not None
+        first, last = (max(self._row(begin, end, moment), begin) for moment in (low, high))
+        gain = 1.0
+        for row in range(first, last):
+            known = 1.0 / self.table[row, 0]
+            gain *= known / (known + self.drift * (self.steps[row + 1] - self.steps[row]))
+        pi, _ = self._moment(last, begin, end, float(self.clock[last]))
+        return float(gain / pi)
+
     def _before_first(self, player: str, low: float, high: float, variance: float) -> float:
         begin, _ = self.rows_of(player)
         first = float(self.clock[begin])
@@ -137,12 +164,17 @@ class Lives:
 
     def _moment(self, row: int, begin: int, end: int, moment: float) -> tuple[float, float]:
         pi = tau = 0.0
+        if self.steps is not None:
+            # On the own clock a moment is that of the last game; before the first one, the first.
+            clock, moment = self.steps, float(self.steps[max(row, begin)])
+        else:
+            clock = self.clock
         if row >= begin:
-            shrink = 1.0 / (1.0 + self.table[row, 0] * self.drift * (moment - self.clock[row]))
+            shrink = 1.0 / (1.0 + self.table[row, 0] * self.drift * (moment - clock[row]))
             pi, tau = self.table[row, 0] * shrink, self.table[row, 1] * shrink
         if row + 1 < end:
             after = row + 1
-            shrink = 1.0 / (1.0 + self.table[after, 2] * self.drift * (self.clock[after] - moment))
+            shrink = 1.0 / (1.0 + self.table[after, 2] * self.drift * (clock[after] - moment))
             pi += self.table[after, 2] * shrink
             tau += self.table[after, 3] * shrink
         return float(pi), float(tau)
@@ -161,8 +193,15 @@ def lives_of(records: Records, chains: Chains, *, offset: float, drift: float) -
     return Lives(
         names=records.names,
         start=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-        clock=records.clock[records.node_period[order]],
+        clock=records.asked_clock[records.node_period[order]],
         table=table,
         offset=offset,
         drift=drift,
+        steps=own_steps(counts) if records.period == "game" else None,
     )
+
+
+def own_steps(counts: npt.NDArray[Any]) -> Floats:
+    """Return 0, 1, 2 ... for each player's rows, from how many rows each has."""
+    ends = np.cumsum(counts)
+    return np.asarray(np.arange(counts.sum()) - np.repeat(ends - counts, counts), dtype=np.float64)

@@ -48,7 +48,8 @@ def checked_period(period: Any) -> str | float:
             return period
         known = ", ".join(NAMED_PERIODS)
         raise InputError(f"expected one of {known}, or a number, as the period; got {period!r}")
-    if isinstance(period, int | float) and math.isfinite(period) and period > 0:
+    known_number = isinstance(period, int | float) and not isinstance(period, bool)
+    if known_number and math.isfinite(period) and period > 0:
         return float(period)
     raise InputError(f"expected a positive length as the period, got {period!r}")
 
@@ -176,7 +177,7 @@ def _events(time: pl.Series, event: pl.Series | None) -> Periods:
     )
     index = rows["period"].cast(pl.Int64).to_numpy()
     label = groups["start"].rename("time")
-    return Periods(index, _clocks(label), label)
+    return Periods(index, clocks_of(label), label)
 
 
 def _games(time: pl.Series) -> Periods:
@@ -188,7 +189,14 @@ def _games(time: pl.Series) -> Periods:
     return Periods(index, np.arange(len(time), dtype=np.float64), label.rename("time"))
 
 
-def _clocks(label: pl.Series) -> npt.NDArray[np.float64]:
+def clocks_of(label: pl.Series) -> npt.NDArray[np.float64]:
+    """Return the place on the clock of times as they are: dates in years, numbers unchanged.
+
+    Raises
+    ------
+    InputError
+        If they are neither.
+    """
     if label.dtype == pl.Datetime:
         label = label.dt.date()
     if label.dtype == pl.Date:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import polars as pl
 
 from milepost.errors import InputError, MilepostWarning
-from milepost.history.periods import checked_period, cut
+from milepost.history.periods import checked_period, clocks_of, cut
 from milepost.kernels import kernel
 from milepost.tables import RESULTS
 
@@ -93,6 +93,15 @@ class Records:
         return len(self.clock)
 
     @property
+    def asked_clock(self) -> Floats:
+        """For each period, the clock by which questions name it.
+
+        With the period ``"game"`` drift runs by each player's own games, but a time asked for is
+        one as the results have them.
+        """
+        return clocks_of(self.label) if self.period == "game" else self.clock
+
+    @property
     def draw_share(self) -> float:
         """The share of draws among the games, by weight."""
         if len(self.weight):
@@ -100,7 +109,9 @@ class Records:
         return float(self.drawn.mean())
 
 
-def read_records(results: Any, *, period: str | float = "year") -> Records:
+def read_records(
+    results: Any, *, period: str | float = "year", shuffle: np.random.Generator | None = None
+) -> Records:
     """Turn a results table into arrays.
 
     Parameters
@@ -110,6 +121,9 @@ def read_records(results: Any, *, period: str | float = "year") -> Records:
     period
         ``"year"``, ``"month"``, ``"day"``, ``"event"``, ``"game"``, or a length in the unit of the
         times (years, for dates).
+    shuffle
+        Where a random order of the games within each period comes from; `None` = by time, then as
+        given.
 
     Returns
     -------
@@ -144,7 +158,7 @@ def read_records(results: Any, *, period: str | float = "year") -> Records:
     rows = frame.select(columns).with_row_index("row")
     if skipped:
         rows = rows.filter(good)
-    return _arrays(rows, period, skipped)
+    return _arrays(rows, period, skipped, shuffle)
 
 
 def _usable(frame: pl.DataFrame) -> tuple[pl.Series, dict[str, int]]:
@@ -171,7 +185,10 @@ def _usable(frame: pl.DataFrame) -> tuple[pl.Series, dict[str, int]]:
     return kinds.is_null(), {reason: counts[reason] for reason in faults if reason in counts}
 
 
-def _arrays(rows: pl.DataFrame, period: str | float, skipped: Mapping[str, int]) -> Records:
+def _arrays(
+    rows: pl.DataFrame, period: str | float, skipped: Mapping[str, int],
+    shuffle: np.random.Generator | None,
+) -> Records:  # fmt: skip
     periods = cut(rows["time"], period, rows["event"])
     names, one, two = _numbered(rows["player_1"], rows["player_2"])
     score = rows["score"].to_numpy()
@@ -179,7 +196,8 @@ def _arrays(rows: pl.DataFrame, period: str | float, skipped: Mapping[str, int])
     weight = rows["weight"].fill_null(1.0).to_numpy()
 
     # Stable: games of one time keep the caller's order, and the filter follows it.
-    ordered = pl.DataFrame({"p": periods.index, "t": rows["time"]})
+    place = rows["time"] if shuffle is None else shuffle.permutation(rows.height)
+    ordered = pl.DataFrame({"p": periods.index, "t": place})
     order = ordered.select(pl.arg_sort_by("p", "t", maintain_order=True)).to_series().to_numpy()
     index, one, two = periods.index[order], one[order], two[order]
     score, movers, weight = score[order], movers[order], weight[order]

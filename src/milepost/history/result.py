@@ -155,7 +155,7 @@ class History:
         Returns
         -------
         polars.DataFrame
-            rank, player, mean, sd, games (so far), and the margin's mean and sd.
+            rank, player, mean, sd (null for elo), games (so far), and the margin's mean and sd.
         """
         moment = clock_of(time, self.options.period)
         chosen, mean, sd, last = self._lives.all_at(moment, within)
@@ -165,7 +165,7 @@ class History:
         columns = {
             "player": self._lives.names.gather(chosen),
             "mean": mean,
-            "sd": sd,
+            "sd": pl.Series(sd).fill_nan(None),
             "games": so_far[last] - before,
         }
         if self._margins is not None:
@@ -213,12 +213,14 @@ class History:
     def update(self, more: Any) -> History:
         """Return the history with more results, started from this one's messages.
 
-        The answer is that of a fresh fit to all results, within the tolerance.
+        The answer is that of a fresh fit to all results, within the tolerance; `skipped` counts
+        the rows left out then and now.
 
         Raises
         ------
         InputError
-            If this history does not keep its results.
+            If this history does not keep its results (elo, glicko2 and games of teams), or the
+            times of one are dates and those of the other numbers.
         """
         from milepost.history.fit import update
 

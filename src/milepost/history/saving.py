@@ -42,7 +42,9 @@ def save(history: History, folder: Path) -> None:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "history.json").unlink(missing_ok=True)
+        # First the file that makes it a history, then what a history without it would inherit.
+        for name in ("history.json", "results.parquet", "provenance.json"):
+            (folder / name).unlink(missing_ok=True)
     except OSError as error:
         raise OutputError(f"cannot write {folder}: {error.strerror or error}") from error
     columns: dict[str, Any] = {}
@@ -52,11 +54,14 @@ def save(history: History, folder: Path) -> None:
         elif lives is not None:
             columns["clock"] = lives.clock
             columns |= {f"{name}_{m}": lives.table[:, i] for i, m in enumerate(_MESSAGES)}
+            if lives.steps is not None:
+                columns["step"] = lives.steps
     curves = history.curves.with_columns(pl.Series(k, v) for k, v in columns.items())
     write_table(curves, folder / "curves.parquet")
     write_table(history.paths, folder / "paths.parquet")
     if history._kept is not None:
-        write_table(history._kept.results[history._kept.row], folder / "results.parquet")
+        rows = np.sort(history._kept.row)
+        write_table(history._kept.results[rows], folder / "results.parquet")
     about = {
         "format": _FORMAT,
         "made_by": f"milepost {__version__}",
@@ -71,6 +76,7 @@ def save(history: History, folder: Path) -> None:
         "skipped": history.skipped,
         "improper": history.improper,
         "answers": history._skill is not None,
+        "keeps_results": history._kept is not None,
     }
     write_text(folder / "history.json", json.dumps(about, indent=1, ensure_ascii=False) + "\n")
 
@@ -83,19 +89,29 @@ def load(folder: Path) -> History:
     InputError
         If the folder holds none, or one of a later version.
     """
-    from milepost.history.fit import Kept
-
     try:
         about = json.loads((folder / "history.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"{folder} holds no history: {error}") from error
-    if about.get("format") != _FORMAT:
-        raise InputError(f"{folder}: a history of format {about.get('format')}, not {_FORMAT}")
+    form = about.get("format") if isinstance(about, dict) else None
+    if form != _FORMAT:
+        raise InputError(f"{folder}: a history of format {form}, not {_FORMAT}")
+    try:
+        return _loaded(about, folder)
+    except (KeyError, TypeError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"{folder} holds no whole history: {error!r}") from error
+
+
+def _loaded(about: dict[str, Any], folder: Path) -> History:
+    from milepost.history.fit import Kept
+
     table = read_table(folder / "curves.parquet")
     options = Options(**about["options"])
     results = folder / "results.parquet"
     kept = None
-    if results.exists():
+    # Saved by earlier versions, a history of ratings may stand beside another one's results.
+    keeps = about.get("keeps_results", options.model not in ("elo", "glicko2"))
+    if keeps and results.exists():
         frame = read_table(results)
         kept = Kept(frame, np.arange(frame.height), None)
     return History(
@@ -112,18 +128,22 @@ def load(folder: Path) -> History:
         skipped=about["skipped"],
         improper=about["improper"],
         _skill=(
-            _ratings(table, options)
+            _ratings(table, options, earlier="keeps_results" not in about)
             if options.model in ("elo", "glicko2")
-            else _lives(table, "skill", options.mu, options.tau)
+            else _lives(table, "skill", options.mu, options)
         ),
-        _margins=_lives(table, "margin", 0.0, options.margin_tau),
+        _margins=_lives(table, "margin", 0.0, options),
         _kept=kept,
     )
 
 
-def _lives(table: pl.DataFrame, name: str, offset: float, tau: float) -> Lives | None:
+def _lives(table: pl.DataFrame, name: str, offset: float, options: Options) -> Lives | None:
     if f"{name}_{_MESSAGES[0]}" not in table.columns:
         return None
+    if options.period == "game" and "step" not in table.columns:
+        # Once saved with a clock of all games, by which no time can be asked for.
+        return None
+    tau = options.margin_tau if name == "margin" else options.tau
     names, start = _players(table)
     return Lives(
         names=names,
@@ -132,12 +152,13 @@ def _lives(table: pl.DataFrame, name: str, offset: float, tau: float) -> Lives |
         table=np.stack([table[f"{name}_{m}"].to_numpy() for m in _MESSAGES], axis=1),
         offset=offset,
         drift=tau**2,
+        steps=table["step"].to_numpy() if "step" in table.columns else None,
     )
 
 
-def _ratings(table: pl.DataFrame, options: Options) -> Ratings | None:
-    # Histories of ratings were once saved without a clock.
-    if "clock" not in table.columns:
+def _ratings(table: pl.DataFrame, options: Options, *, earlier: bool) -> Ratings | None:
+    # Histories of ratings were once saved without a clock, and by game with one of all games.
+    if "clock" not in table.columns or (earlier and options.period == "game"):
         return None
     names, start = _players(table)
     return Ratings(

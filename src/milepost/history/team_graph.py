@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from milepost.errors import InputError
 from milepost.history.game import Game
-from milepost.history.periods import checked_period, clock_of, cut
+from milepost.history.periods import checked_period, clock_of, clocks_of, cut
 from milepost.history.teams import draw_margin
 
 Floats = NDArray[np.float64]
@@ -61,6 +61,8 @@ class Built(NamedTuple):
     """The arrays."""
     labels: pl.DataFrame
     """Player, time, clock and games of each node, in the order of the nodes."""
+    by_game: bool
+    """Whether a player's consecutive nodes are one step apart, whatever the clock says."""
 
 
 def share_of_ties(games: Sequence[Game]) -> float:
@@ -164,7 +166,7 @@ def build_graph(
             "games": pl.Series(counts.astype(np.int32)),
         }
     )
-    return Built(graph, frame)
+    return Built(graph, frame, times.step is not None)
 
 
 class _Nodes:
@@ -235,8 +237,10 @@ def _times(games: Sequence[Game], period: str | float | None) -> _Times:
     ordered = pl.DataFrame({"batch": batch, "time": series})
     order = ordered.select(pl.arg_sort_by("batch", "time", maintain_order=True)).to_series()
     shown = label.gather(batch).to_list()
-    step = 1.0 if period == "game" else None
-    return _Times(order.to_list(), batch.tolist(), clock[batch].tolist(), shown, step)
+    if period == "game":
+        # Drift runs by steps; the clock is that of the times, by which questions are asked.
+        return _Times(order.to_list(), batch.tolist(), clocks_of(series).tolist(), shown, 1.0)
+    return _Times(order.to_list(), batch.tolist(), clock[batch].tolist(), shown, None)
 
 
 def _cut(time: pl.Series, period: str | float) -> tuple[Indices, Floats, pl.Series]:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from milepost.errors import InputError, MilepostWarning
 from milepost.history.anderson import Anderson
 from milepost.history.game import Game
-from milepost.history.lives import Lives
+from milepost.history.lives import Lives, own_steps
 from milepost.history.sides import GAME_TOLERANCE, Floats
 from milepost.history.team_graph import Built, Graph, build_graph, share_of_ties
 from milepost.history.team_sweeps import State, free_energy, smooth, sweep_backward, sweep_forward
@@ -272,7 +272,7 @@ def _curves(labels: pl.DataFrame, mean: Floats, sd: Floats, mu: float) -> pl.Dat
         "games",
         nothing.alias("margin_mean"),
         nothing.alias("margin_sd"),
-    ).sort("player", "time")
+    ).sort("player", "time", maintain_order=True)
 
 
 def _lives(built: Built, state: State, mu: float, tau: float) -> Lives:
@@ -290,4 +290,5 @@ def _lives(built: Built, state: State, mu: float, tau: float) -> Lives:
         table=np.concatenate([past, future], axis=1)[order],
         offset=mu,
         drift=tau**2,
+        steps=own_steps(counts["len"].to_numpy()) if built.by_game else None,
     )

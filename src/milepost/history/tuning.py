@@ -19,7 +19,7 @@ import polars as pl
 
 from milepost.errors import InputError
 from milepost.history.convergence import ConvergenceWarning
-from milepost.history.options import Options
+from milepost.history.options import Options, named_options
 from milepost.history.periods import clock_of
 from milepost.history.records import Records, SkippedResultsWarning, read_records
 from milepost.history.tuning_search import (
@@ -183,7 +183,7 @@ def tune(
         If points did not converge (once, with their number), or the refinement did not settle.
     """
     base, axes = read_axes(
-        Options(model=model, **options),
+        named_options(model=model, **options),
         {
             "beta": beta, "tau": tau, "margin_mu": margin_mu, "sigma": sigma, "draw": draw,
             "first_mover": first_mover, "margin_sigma": margin_sigma, "margin_tau": margin_tau,
@@ -191,6 +191,7 @@ def tune(
         },
     )  # fmt: skip
     _check(base, by)
+    base.check_used()
     if optimise:
         check_search(axes)
     records = read_records(results, period=base.period)
@@ -250,6 +251,8 @@ def _check_records(records: Records, base: Options, axes: Axes) -> None:
     """Refuse values that the results cannot have, or cannot tell apart."""
     if len(axes.get("first_mover", ())) > 1 and not records.mover.any():
         raise InputError("the results do not say who moved first: give no values of first_mover")
+    for value in axes.get("first_mover", (base.first_mover,)):
+        replace(base, first_mover=value).check_movers(records)
     for value in axes.get("draw", ()):
         replace(base, draw=value).margin(records)
 
@@ -257,7 +260,7 @@ def _check_records(records: Records, base: Options, axes: Axes) -> None:
 def _first_period(records: Records, base: Options, start: Any) -> int:
     if start is None:
         return 0
-    first = int(np.searchsorted(records.clock, clock_of(start, base.period)))
+    first = int(np.searchsorted(records.asked_clock, clock_of(start, base.period)))
     if first >= records.periods:
         raise InputError(f"there are no games from {start} on")
     return first
