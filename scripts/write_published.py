@@ -32,6 +32,7 @@ NOTES = (
     "these numbers are of Rybka 3 at depth 13, whose scale no engine shares: for comparison alone",
     "only what could be checked is here (2006-2009): s at 1600 and 2700, c at 2700, match rates",
     "c at 1600 is taken as the low end of the published band",
+    "errors of the map and the spread of players were not published: 150 and 200 points assumed",
     "the compendium of 2012 reads a rating as 3571 - 15413 x AE_e on its own reference set",
 )
 
@@ -49,14 +50,17 @@ def main() -> None:
         ]
     )
     path = LinePath(ChoiceModel(), coefficients, np.zeros((4, 4)), (1600.0, 2700.0), CENTRE, UNIT)
-    unknown = Spread(1.0, 0.0, 0.0, 0.0, 0.0, 0.0, PUBLISHED_MM, 0.0, PUBLISHED_AD, 0.0, 0, 0, 0)
+    # Not published: rather too wide than too narrow.
+    unknown = Spread(
+        1.5, 0.0, 200.0, 0.0, 200.0, 0.0, PUBLISHED_MM, 0.0, PUBLISHED_AD, 0.0, 0, 0, 0
+    )
     Calibration(
         name="rybka3-d13",
         setup="",
         setup_text="Rybka 3, depth 13, up to 50 moves (Regan and Haworth 2011)",
         map=RatingMap(LINE, path),
         spread=unknown,
-        map_error=(np.array([0.0, 4000.0]), np.zeros(2)),
+        map_error=(np.array([0.0, 4000.0]), np.full(2, 150.0)),
         mileposts=pl.DataFrame(ROWS),
         c_line=(C_1600 - c_slope * 1600, c_slope),
         tried=pl.DataFrame({"map": [LINE], "admitted": [False]}),

@@ -135,6 +135,8 @@ def test_another_set_up_is_refused_unless_forced() -> None:
         ({"map": {"kind": "line"}}, "path"),
         ({"spread": {}}, "spread"),
         ({"map_error": [[1.0]]}, "damaged"),
+        ({"map_error": [[1.0, 2.0], [1.0]]}, "damaged"),
+        ({"map_error": [[1.0, 2.0], [1.0, -1.0]]}, "damaged"),
     ],
 )
 def test_damaged_files_are_refused(tmp_path: Path, change: dict[str, Any], said: str) -> None:
@@ -142,6 +144,14 @@ def test_damaged_files_are_refused(tmp_path: Path, change: dict[str, Any], said:
     path.write_text(json.dumps(made().to_dict() | change), encoding="utf-8")
     with pytest.raises(InputError, match=said):
         load_calibration(path)
+
+
+@pytest.mark.parametrize("value", ["x", -50.0, float("nan"), None])
+def test_a_spread_that_is_none_is_refused(value: Any) -> None:
+    values = made().to_dict()
+    values["spread"] = values["spread"] | {"players_sd": value}
+    with pytest.raises(InputError, match="spread"):
+        Calibration.from_dict(values)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"a": 1}', "\x00"])

@@ -30,7 +30,7 @@ Force = Annotated[
 Level = Annotated[
     float, typer.Option("--level", min=0.01, max=0.999, help="Probability of the intervals.")
 ]
-_BESIDE = ("opponent", "opponent_elo", "move_number", "phase", "colour")
+_BESIDE = ("opponent", "opponent_elo", "move_number", "phase", "colour", "speed")
 
 
 def calibrate(
@@ -222,6 +222,7 @@ def rate(
     from milepost.intrinsic.ratings import rate as rate_groups
 
     chosen = [name for name in (by if by is not None else ["player"]) if name != "none"]
+    chosen = list(dict.fromkeys(chosen))
     needed = [*dict.fromkeys([*columns_needed(chosen), *_BESIDE])]
     if output is not None:
         format_of(output, form)
@@ -265,7 +266,7 @@ def likelihood(
     store: decisions_in.Store = None,
     player: Annotated[
         list[str] | None,
-        typer.Option("--player", metavar="NAME", help="Whose moves [default: all of them]."),
+        typer.Option("--player", metavar="NAME", help="Whose moves, if there are several players."),
     ] = None,
     elo: Annotated[
         str,
@@ -319,6 +320,12 @@ def likelihood(
     digest = str(made.get("digest", setup or ""))
     found = _calibration(calibration, digest, quiet=quiet)
     warning = found.refuse_other(digest, force=force)
+    if table["mover"].n_unique() > 1:
+        count = table["mover"].n_unique()
+        raise InputError(f"these are moves of {count} players: name one of them (--player)")
+    low, high = found.range
+    if not quiet and not all(low <= each <= high for each in asked):
+        typer.echo(f"--elo: the calibration was fitted on {low:.0f} to {high:.0f}", err=True)
     told = follow(Spreads.from_table(table), found, asked, prior=belief, level=level)
     names = table.select("game_id", "mover", "opponent").with_columns(told.turns["group"])
     games = names.group_by("group", maintain_order=True).first()
@@ -385,12 +392,17 @@ def _line(text: str | None) -> tuple[float, float] | None:
 
 
 def _numbers(text: str, option: str) -> list[float]:
+    from math import isfinite
+
     from milepost.errors import InputError
 
     try:
-        return [float(part) for part in text.split(",")]
+        found = [float(part) for part in text.split(",")]
     except ValueError:
-        raise InputError(f"{option}: expected numbers with commas, got {text!r}") from None
+        found = []
+    if not found or not all(isfinite(each) for each in found):
+        raise InputError(f"{option}: expected numbers with commas, got {text!r}")
+    return found
 
 
 def _show_ratings(
@@ -399,7 +411,16 @@ def _show_ratings(
     """One line a group: rating, interval, turns; match and error beside what Elo projects."""
     shown = ratings if len(ratings) <= most else ratings.sort("n", descending=True).head(most)
     columns = [*by, "IPR", f"{level:.0%}", "turns", "games", "Elo", "match %", "z", "error", "z",
-               "c 2009", "warnings"]  # fmt: skip
+               "c 2009", "notes"]  # fmt: skip
+    notes = {
+        text: place
+        for place, text in enumerate(
+            dict.fromkeys(
+                each for said in shown["warnings"] for each in (said or "").split("; ") if each
+            ),
+            start=1,
+        )
+    }
     rows = [
         [
             *(row[name] for name in by),
@@ -413,7 +434,7 @@ def _show_ratings(
             _beside(row["ad_actual"], row["ad_projected"], 1, 3),
             _plain(row["z_ad_adjusted"]),
             _plain(row.get("competence")),
-            row["warnings"],
+            ",".join(str(notes[each]) for each in (row["warnings"] or "").split("; ") if each),
         ]
         for row in shown.iter_rows(named=True)
     ]
@@ -422,6 +443,8 @@ def _show_ratings(
         "own Elo; z adjusted for the spread of players"
     )
     show.print_table(columns, rows, title=title)
+    for text, place in notes.items():
+        typer.echo(f"  {place}: {text}")
     if len(shown) < len(ratings):
         typer.echo(f"{len(ratings) - len(shown):,} more groups: write them with -o", err=True)
     typer.echo(

@@ -131,6 +131,10 @@ class Calibration:
             )
         try:
             ratings, errors = (np.array(each, dtype=np.float64) for each in values["map_error"])
+            if len(ratings) != len(errors) or not (np.diff(ratings) > 0).all():
+                raise ValueError("map_error must be two lists alike, the first one rising")
+            if not (errors >= 0).all():
+                raise ValueError("map_error holds what is no error")
             start, slope = (float(each) for each in values["c_line"])
             return cls(
                 name=str(values["name"]),
@@ -196,6 +200,11 @@ def calibration_for(setup: str) -> str:
     InputError
         If there is none.
     """
+    if not setup:
+        raise InputError(
+            "these decisions do not say which engine set-up they come from: give the games and "
+            "--store, or the digest of the set-up (--setup)"
+        )
     for name in shipped_calibrations():
         found = load_calibration(name)
         if found.transferable and found.setup == setup:

@@ -20,10 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from milepost.choice.spreads import Floats, Ints
+from milepost.choice.evaluate import evaluate, prepare
+from milepost.choice.spreads import Floats, Ints, Spreads
 from milepost.errors import InputError
 from milepost.fit.gate import HeldOut
 from milepost.intrinsic.ladders import Ladder
+from milepost.intrinsic.paths import AgentPath
 
 PUBLISHED_MM, PUBLISHED_AD = 1.15, 1.4
 """Factors of the spread of z, from `ipr_math`, section 6 (source: ACG13 and the compendium)."""
@@ -81,9 +83,18 @@ class Spread:
             If a value is missing or no number.
         """
         try:
-            return cls(**{each.name: values[each.name] for each in fields(cls)})
-        except (KeyError, TypeError) as error:
+            given = {each.name: values[each.name] for each in fields(cls)}
+            numbers = {name: float(value) for name, value in given.items()}
+        except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"this is no description of a spread: {error}") from error
+        wrong = [
+            name
+            for name, value in numbers.items()
+            if value < 0 or not (np.isfinite(value) or name.endswith("_se"))
+        ]
+        if wrong:
+            raise InputError(f"this is no spread: {', '.join(wrong)} cannot be {given[wrong[0]]}")
+        return cls(**given)
 
 
 def measure_spread(
@@ -157,6 +168,44 @@ def z_values(said: HeldOut, codes: Ints, count: int) -> tuple[Floats, Floats]:
     error_variance = _add(codes, weights**2 * spread, count)
     with np.errstate(invalid="ignore", divide="ignore"):
         return hits / np.sqrt(hit_variance), errors / np.sqrt(error_variance)
+
+
+def z_factors(
+    said: HeldOut,
+    spreads: Spreads,
+    path: AgentPath,
+    own: Floats,
+    spread: Spread,
+    codes: Ints,
+    count: int,
+    players: Ints,
+) -> tuple[Floats, Floats]:
+    """Return by how much z of each group varies more than under agents, given the spread.
+
+    A player whose strength is off by x moves the expected hits of his turns by x Σ dp/dE; so the
+    variance of a group's hits is Σ p (1 - p) + ω_p² Σ_players (Σ dp/dE)² + ω_g² Σ_games (Σ dp/dE)²;
+    likewise for the error.
+    """
+    evaluated = evaluate(path.model, prepare(spreads, path.model), path.theta(own))
+    slopes = path.slope(own)
+    factors = []
+    spare = np.maximum(said.error_squared - said.error**2, 0.0)
+    for moves, variance in (
+        (evaluated.d_first, said.first * (1 - said.first)),
+        (evaluated.d_error, spare),
+    ):
+        pull = said.weights * (moves * slopes).sum(axis=1)
+        total = _add(codes, said.weights**2 * variance, count)
+        extra = np.zeros(count)
+        for sd, members in ((spread.players_sd, players), (spread.form_sd, spreads.groups)):
+            # A player's game is one's own: pairs of group and member, and of player for games.
+            keys = np.stack([codes, members, players])
+            unique, inverse = np.unique(keys, axis=1, return_inverse=True)
+            sums = _add(inverse.ravel(), pull, unique.shape[1])
+            extra += sd**2 * _add(unique[0], sums**2, count)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            factors.append(np.sqrt(np.where(total > 0, 1.0 + extra / total, 1.0)))
+    return factors[0], factors[1]
 
 
 def _z_factors(said: HeldOut, at: Ints, count: int) -> tuple[float, float, float, float, int]:

@@ -46,7 +46,12 @@ class Estimate:
 
 
 def estimate(
-    ladder: Ladder, spread: Spread, map_error: tuple[Floats, Floats], *, level: float = 0.95
+    ladder: Ladder,
+    spread: Spread,
+    map_error: tuple[Floats, Floats],
+    *,
+    players_share: float = 1.0,
+    level: float = 0.95,
 ) -> Estimate:
     """Return the rating of decisions on a ladder.
 
@@ -58,6 +63,9 @@ def estimate(
         How real players vary; see `measure_spread`.
     map_error
         Ratings, and the standard error of the calibration there.
+    players_share
+        Σ (share of the turns)² over the players: 1 for one player, 1/k for k players alike, whose
+        spread averages out.
     level
         Probability of the interval.
     """
@@ -74,15 +82,16 @@ def estimate(
         low, high = drop_points(likelihood, top, 0.5 * quantile**2 * max(stretch, 1e-12))
     se_turns = float(np.sqrt(variance)) / information if information > 0 else float("inf")
     se_map = float(np.interp(top, *map_error))
-    other = quantile**2 * (se_map**2 + spread.players_sd**2)
+    se_players = spread.players_sd * float(np.sqrt(players_share))
+    other = quantile**2 * (se_map**2 + se_players**2)
     return Estimate(
         rating=top if bounded else float("nan"),
         low=top - float(np.sqrt((top - low) ** 2 + other)),
         high=top + float(np.sqrt((high - top) ** 2 + other)),
-        se=float(np.sqrt(se_turns**2 + se_map**2 + spread.players_sd**2)),
+        se=float(np.sqrt(se_turns**2 + se_map**2 + se_players**2)),
         se_turns=se_turns,
         se_calibration=se_map,
-        se_players=spread.players_sd,
+        se_players=se_players,
         n=len(ladder),
         games=len(np.unique(ladder.groups)),
     )

@@ -10,9 +10,11 @@ from milepost.errors import InputError
 
 BAND = 200
 """Opponents are gathered in bands of so many points."""
+NOT_KNOWN = "not known"
+_RESULTS = {1.0: "win", 0.5: "draw", 0.0: "loss"}
 _CLOCKS = ((60, "under 1 min"), (300, "1-5 min"), (900, "5-15 min"), (3600, "15-60 min"))
 _MOVES = ((16, "up to 16"), (24, "17-24"), (32, "25-32"), (40, "33-40"), (60, "41-60"))
-_BAND = (pl.col("opponent_elo") // BAND * BAND).cast(pl.Int64)
+_BAND = pl.col("opponent_elo").cast(pl.Int64) // BAND * BAND
 GROUPINGS: dict[str, tuple[tuple[str, ...], pl.Expr]] = {
     "player": (("mover",), pl.col("mover")),
     "game": (("game_id",), pl.col("game_id")),
@@ -28,11 +30,18 @@ GROUPINGS: dict[str, tuple[tuple[str, ...], pl.Expr]] = {
     "time-control": (("speed",), pl.col("speed")),
     "result": (
         ("score",),
-        pl.col("score").replace_strict({1.0: "win", 0.5: "draw", 0.0: "loss"}, default=None),
+        pl.col("score")
+        .cast(pl.Float64)
+        .replace_strict(
+            {1.0: "win", 0.5: "draw", 0.0: "loss"}, default=None, return_dtype=pl.String
+        ),
     ),
     "clock": (("clock_before",), pl.lit("over 60 min")),
     "move-range": (("move_number",), pl.lit("over 60")),
-    "milepost": (("mover_elo",), ((pl.col("mover_elo") / 100).round() * 100).cast(pl.Int64)),
+    "milepost": (
+        ("mover_elo",),
+        ((pl.col("mover_elo").cast(pl.Float64) / 100).round() * 100).cast(pl.Int64),
+    ),
 }
 """Each grouping by its name on the command line: the columns of the turns it needs, its value."""
 
@@ -42,7 +51,8 @@ def _stepped(
 ) -> pl.Expr:
     value = last
     for limit, label in reversed(steps):
-        inside = pl.col(column) <= limit if to else pl.col(column) < limit
+        number = pl.col(column).cast(pl.Float64)
+        inside = number <= limit if to else number < limit
         value = pl.when(inside).then(pl.lit(label)).otherwise(value)
     return pl.when(pl.col(column).is_null()).then(None).otherwise(value)
 
@@ -78,10 +88,12 @@ def columns_needed(by: Sequence[str]) -> list[str]:
 def add_groups(decisions: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """Return the decisions with a column for each grouping, under its own name.
 
-    What a turn does not say is null there.
+    What a turn does not say is `NOT_KNOWN` there.
     """
     columns_needed(by)
-    return decisions.with_columns(GROUPINGS[name][1].alias(f"by {name}") for name in by)
+    return decisions.with_columns(
+        GROUPINGS[name][1].cast(pl.String).fill_null(NOT_KNOWN).alias(f"by {name}") for name in by
+    )
 
 
 def in_order(table: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
@@ -93,5 +105,6 @@ def in_order(table: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
             keys.append(pl.col(name))
         else:
             places = {label: place for place, label in enumerate(order)}
-            keys.append(pl.col(name).replace_strict(places, default=len(order)))
+            place = pl.col(name).replace_strict(places, default=len(order), return_dtype=pl.Int64)
+            keys.append(place)
     return table.sort(keys, nulls_last=True) if keys else table

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from milepost.choice.spreads import Spreads
+from milepost.choice.spreads import Ints, Spreads
 from milepost.errors import InputError
 from milepost.fit.compare import score_choices
 from milepost.fit.reference import fit_reference
 from milepost.intrinsic.calibration import Calibration
-from milepost.intrinsic.components import PUBLISHED_AD, PUBLISHED_MM, z_values
+from milepost.intrinsic.components import PUBLISHED_AD, PUBLISHED_MM, z_factors, z_values
 from milepost.intrinsic.estimates import Estimate, estimate
 from milepost.intrinsic.groupings import add_groups, columns_needed, in_order
 from milepost.intrinsic.ladders import climb
@@ -87,6 +87,7 @@ def rate(
     missing = [name for name in columns_needed(by) if name not in frame.columns]
     if missing:
         raise InputError(f"--by needs the columns {', '.join(missing)} of the turns")
+    by = list(dict.fromkeys(by))
     labels = [f"by {name}" for name in by]
     frame = add_groups(frame, by)
     rows: list[dict[str, Any]] = []
@@ -101,7 +102,8 @@ def rate(
         both = pl.lit("other engine set-up; ") + pl.col("warnings")
         table = table.with_columns(both.str.strip_suffix("; ").alias("warnings"))
     known = [name for name in RATINGS.names if name in table.columns]
-    return in_order(table.select(*by, *known), by)
+    table = table.select(*by, *known).cast({name: RATINGS.dtypes[name] for name in known})
+    return in_order(table, by)
 
 
 def _batches(frame: pl.DataFrame, labels: list[str]) -> Iterator[pl.DataFrame]:
@@ -141,7 +143,11 @@ def _rate_part(
         names = parts.select(labels).rows()
         for code, members in enumerate(parts["row"].to_list()):
             codes[members] = code
-    beside = _beside_own_elo(spreads, calibration, codes, len(names))
+    players = np.zeros(len(frame), dtype=np.int64)
+    if "mover" in frame.columns:
+        _, inverse = np.unique(frame["mover"].fill_null("").to_numpy(), return_inverse=True)
+        players = inverse.astype(np.int64)
+    beside = _beside_own_elo(spreads, calibration, codes, len(names), players)
     rows = []
     for code, values in enumerate(names):
         here = np.flatnonzero(codes == code)
@@ -150,11 +156,20 @@ def _rate_part(
             found = _nothing(part, calibration)
         elif ladder is not None:
             found = estimate(
-                ladder.take(here), calibration.spread, calibration.map_error, level=level
+                ladder.take(here),
+                calibration.spread,
+                calibration.map_error,
+                players_share=_players_share(players[here]),
+                level=level,
             )
         else:
             found = estimate_by_reading(
-                part, calibration.map, calibration.spread, calibration.map_error, level=level
+                part,
+                calibration.map,
+                calibration.spread,
+                calibration.map_error,
+                players_share=_players_share(players[here]),
+                level=level,
             )
         row = dict(zip(labels, values, strict=True))
         row |= {name: getattr(found, name) for name in ("rating", "low", "high", "se", "se_turns")}
@@ -168,6 +183,11 @@ def _rate_part(
     return rows
 
 
+def _players_share(players: Ints) -> float:
+    shares = np.bincount(players) / len(players)
+    return float((shares**2).sum())
+
+
 def _nothing(part: Spreads, calibration: Calibration) -> Estimate:
     unknown = float("nan")
     return Estimate(
@@ -177,11 +197,13 @@ def _nothing(part: Spreads, calibration: Calibration) -> Estimate:
 
 
 def _beside_own_elo(
-    spreads: Spreads, calibration: Calibration, codes: Any, count: int
+    spreads: Spreads, calibration: Calibration, codes: Ints, count: int, players: Ints
 ) -> dict[str, Any]:
     """Match rate and scaled error, beside what agents of the players' own Elo would do.
 
-    Groups in which a chooser has no rating get the actual figures alone.
+    Groups in which a chooser has no rating get the actual figures alone. The spread of z grows with
+    the number of turns, for players differ from their Elo and from game to game: the adjusted z
+    are divided by what the calibration's spread makes of just these turns.
     """
     path = calibration.map.path
     rating = np.full(len(spreads), np.nan) if spreads.rating is None else spreads.rating
@@ -196,16 +218,19 @@ def _beside_own_elo(
             return np.bincount(codes, weights=spreads.weights * values, minlength=count) / weight
 
     z_mm, z_ad = z_values(said, codes, count)
-    spread = calibration.spread
+    mm_factor, ad_factor = z_factors(
+        said, spreads, path, np.where(known, rating, middle), calibration.spread,
+        codes, count, players,
+    )  # fmt: skip
     projected = {
         "elo": mean(np.where(known, rating, 0.0)),
         "mm_projected": mean(said.first),
         "z_mm": z_mm,
-        "z_mm_adjusted": z_mm / max(spread.mm_factor, 1.0),
+        "z_mm_adjusted": z_mm / mm_factor,
         "z_mm_published": z_mm / PUBLISHED_MM,
         "ad_projected": mean(said.error),
         "z_ad": z_ad,
-        "z_ad_adjusted": z_ad / max(spread.ad_factor, 1.0),
+        "z_ad_adjusted": z_ad / ad_factor,
         "z_ad_published": z_ad / PUBLISHED_AD,
     }
     return {
@@ -232,12 +257,19 @@ def _warnings(
     low, high = calibration.range
     if found.n < least:
         yield f"fewer than {least} turns: no rating"
-    elif found.n < FEW_TURNS:
-        yield "few turns"
-    elif not np.isfinite(found.rating):
-        yield "these turns set no bound"
-    elif not low <= found.rating <= high:
-        yield f"outside the calibrated {low:.0f}-{high:.0f}"
+    else:
+        if found.n < FEW_TURNS:
+            yield "few turns"
+        if not np.isfinite(found.rating):
+            yield "these turns set no bound"
+        elif not low <= found.rating <= high:
+            yield f"rating outside the calibrated {low:.0f}-{high:.0f}"
+    if "mover_elo" in turns.columns:
+        own = turns["mover_elo"].drop_nulls()
+        if len(own) and not own.is_between(low, high).all():
+            yield f"own Elo outside the calibrated {low:.0f}-{high:.0f}"
+    if "speed" in turns.columns and turns["speed"].is_in(["rapid", "blitz", "bullet"]).any():
+        yield "fast games: calibrated on slow ones, and a server's rating is no Elo"
     if "opponent" in turns.columns and turns["opponent"].n_unique() == 1 and found.games > 1:
         yield "one opponent"
     if "mover" in turns.columns and turns["mover"].n_unique() > 1:

@@ -28,6 +28,7 @@ def estimate_by_reading(
     spread: Spread,
     map_error: tuple[Floats, Floats],
     *,
+    players_share: float = 1.0,
     level: float = 0.95,
 ) -> Estimate:
     """Return the rating of decisions as a map of 2011 or 2012 reads it; the interval is even."""
@@ -38,7 +39,8 @@ def estimate_by_reading(
         variance = se**2
     inside = RUNGS[0] < rating < RUNGS[-1]
     se_map = float(np.interp(rating, *map_error))
-    se = float(np.sqrt(variance + se_map**2 + spread.players_sd**2))
+    se_players = spread.players_sd * float(np.sqrt(players_share))
+    se = float(np.sqrt(variance + se_map**2 + se_players**2))
     half = float(norm.ppf(0.5 + level / 2)) * se
     return Estimate(
         rating=rating if inside else float("nan"),
@@ -47,7 +49,7 @@ def estimate_by_reading(
         se=se,
         se_turns=float(np.sqrt(variance)),
         se_calibration=se_map,
-        se_players=spread.players_sd,
+        se_players=se_players,
         n=len(spreads),
         games=spreads.number_of_groups,
     )

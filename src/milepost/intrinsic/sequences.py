@@ -18,7 +18,7 @@ from scipy.ndimage import gaussian_filter1d
 from milepost.choice.spreads import Floats, Spreads
 from milepost.errors import InputError
 from milepost.intrinsic.calibration import Calibration
-from milepost.intrinsic.ladders import Ladder, climb
+from milepost.intrinsic.ladders import RUNGS, Ladder, climb
 
 STEP = 5.0
 """The posterior lives on a grid of so many points."""
@@ -39,8 +39,13 @@ class Prior:
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
-        if self.mean is not None and not self.sd > 0:
+        if self.mean is not None and not (0 < self.sd < np.inf):
             raise InputError(f"a prior needs a standard deviation over 0, got {self.sd}")
+        if self.mean is not None and not RUNGS[0] < self.mean < RUNGS[-1]:
+            raise InputError(
+                f"the prior's mean is an Elo between {RUNGS[0]:.0f} and {RUNGS[-1]:.0f}, got "
+                f"{self.mean}"
+            )
         if not self.low < self.high:
             raise InputError(f"the prior's range is empty: {self.low} to {self.high}")
 
