@@ -21,11 +21,12 @@ out = []
 for options in ({}, {"model": "ttt-d"}, {"model": "ttt-d", "draw_form": "two-factor"},
                 {"workers": 2}, {"first_mover": "learn", "newcomers": "learn"},
                 {"stage": "filter"}, {"stage": "filter", "model": "ttt-d"}):
+    options |= {} if "model" in options else {"draw": 120.0}
     for table in (games, weighted):
-        history = fit(table, draw=120.0, tolerance=1e-3, **options)
+        history = fit(table, tolerance=1e-3, **options)
         out.append(history.log_evidence)
         out += history.curves["mean"].to_list() + history.curves["sd"].to_list()
-    updated = fit(games[:30], draw=120.0, tolerance=1e-3, **options).update(games[30:])
+    updated = fit(games[:30], tolerance=1e-3, **options).update(games[30:])
     out += updated.curves["mean"].to_list() + list(updated.predict("p0001", "p0002", 1902))
 out += prequential(games, draw=120.0)[1].to_list()
 print(json.dumps(out))
