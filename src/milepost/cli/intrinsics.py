@@ -442,7 +442,9 @@ def _show_ratings(
         f"Intrinsic ratings ({found.name}, {found.map.kind}); match and error: actual/projected at "
         "own Elo; z adjusted for the spread of players"
     )
-    show.print_table(columns, rows, title=title)
+    # A number broken over two lines would be misread.
+    whole = [name for name in columns if name not in by]
+    show.print_table(columns, rows, title=title, whole=whole)
     for text, place in notes.items():
         typer.echo(f"  {place}: {text}")
     if len(shown) < len(ratings):

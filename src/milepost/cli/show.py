@@ -206,9 +206,13 @@ def tell_wrong(wrong: pl.DataFrame, *, quiet: bool) -> int:
 
 
 def print_table(
-    columns: Sequence[str], rows: Sequence[Sequence[Any]], *, title: str | None = None
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    *,
+    title: str | None = None,
+    whole: Sequence[str] = (),
 ) -> None:
-    """Print a table for people; numbers stand to the right."""
+    """Print a table for people; numbers stand to the right, columns in `whole` are not broken."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -218,8 +222,15 @@ def print_table(
         for place in range(len(columns))
     ]
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
-    for name, is_numeric in zip(columns, numeric, strict=True):
-        table.add_column(name, justify="right" if is_numeric else "left", overflow="fold")
+    for place, (name, is_numeric) in enumerate(zip(columns, numeric, strict=True)):
+        least = max([len(name), *(len(str(row[place])) for row in rows)]) if name in whole else None
+        table.add_column(
+            name,
+            justify="right" if is_numeric else "left",
+            overflow="fold",
+            min_width=least,
+            no_wrap=name in whole,
+        )
     for row in rows:
         table.add_row(*(_cell(value) for value in row))
     width = None if sys.stdout.isatty() else 120
