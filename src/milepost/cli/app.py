@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 from milepost import __version__
 from milepost.cli import (
     analysis,
+    calibrations,
     demo,
     fits,
     games_in,
@@ -91,7 +92,7 @@ app.command("analyse")(analysis.analyse)
 app.command("spreads")(analysis.spreads)
 app.command("fit")(fits.fit)
 app.command("models")(models.models)
-app.command("calibrate")(intrinsics.calibrate)
+app.command("calibrate")(calibrations.calibrate)
 app.command("rate")(intrinsics.rate)
 app.command("likelihood")(intrinsics.likelihood)
 app.command("history")(histories.history)
