@@ -30,10 +30,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from milepost.analysis.engines import find_engine
+from milepost.analysis.engine.setup import find_engine
 from milepost.analysis.plans import Plan, make_plan
-from milepost.analysis.run import Job, RunState, analyse
-from milepost.analysis.store import EvaluationStore, stored_position
+from milepost.analysis.run.run import Job, RunState, analyse
+from milepost.analysis.store.store import EvaluationStore, stored_position
 from milepost.errors import EngineError
 from milepost.games import read_turns
 

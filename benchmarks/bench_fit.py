@@ -26,9 +26,9 @@ import numpy as np
 from scipy import optimize
 
 from milepost.choice import Agent, ChoiceModel, Spreads
-from milepost.choice.evaluate import evaluate, prepare
+from milepost.choice.evaluation.evaluate import evaluate, prepare
 from milepost.fit import fit_agent
-from milepost.fit.percentiles import GRID, percentile_residuals
+from milepost.fit.methods.percentile import GRID, percentile_residuals
 
 TURNS, MOVES = 25_000, 50
 TRUTH = Agent(s=0.1, c=0.5)

@@ -37,10 +37,10 @@ import numpy as np
 import polars as pl
 
 from milepost.history import fit
-from milepost.history.convergence import converge
 from milepost.history.fit import _fresh_state
 from milepost.history.options import Options
 from milepost.history.records import read_records
+from milepost.history.solver.convergence import converge
 
 TABLE = Path(__file__).resolve().parents[1].parent / "shared" / "data" / "otb_results.parquet"
 PARTS = ("packages", "table", "scaling", "workers")

@@ -14,12 +14,12 @@ import numpy as np
 from benchmarks.otb_games import Floats, Games
 from benchmarks.outcome_links import fit_link
 
-from milepost.history.elo import run_elo
+from milepost.history.baselines.elo import run_elo
+from milepost.history.baselines.glicko2 import run_glicko2
 from milepost.history.fit import _fresh_state
-from milepost.history.glicko2 import run_glicko2
-from milepost.history.newcomers import Company, faster_newcomers
 from milepost.history.options import Options
-from milepost.history.predictive import Forecast, forecast
+from milepost.history.prediction.forward import Forecast, forecast
+from milepost.history.prediction.newcomers import Company, faster_newcomers
 
 TRAIN = (2000, 2009)
 """The years whose predictions links are fitted to."""

@@ -23,8 +23,8 @@ from scipy.special import ndtr
 from milepost.history import fit
 from milepost.history.fit import _fresh_state
 from milepost.history.options import Options
-from milepost.history.predictive import _log_probabilities, predict_forward
-from milepost.history.ttt import TTTState
+from milepost.history.prediction.forward import _log_probabilities, predict_forward
+from milepost.history.ttt.state import TTTState
 
 Strengths = Callable[[pl.DataFrame], dict[str, float]]
 SIGMA, BETA, TAU, MARGIN, LEAD = 100.0, 200.0, 25.0, 150.0, 40.0

@@ -25,7 +25,7 @@ from benchmarks.real_spreads import RANDOM_TURNS, read_turns, spreads_of
 from scipy import stats
 
 from milepost.choice import Agent, Spreads
-from milepost.choice.curves import CURVES
+from milepost.choice.attraction.curves import CURVES
 from milepost.fit import NotConvergedWarning, fit_agent
 
 SIZES = (300, 1_500, 5_000)

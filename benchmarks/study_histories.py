@@ -23,12 +23,12 @@ from benchmarks.outcome_links import fit_link
 from scipy import stats
 
 from milepost.history import History, SkippedResultsWarning, fit
-from milepost.history.elo import run_elo
+from milepost.history.baselines.elo import run_elo
 from milepost.history.fit import _fresh_state
 from milepost.history.options import Options
-from milepost.history.predictive import Forecast, forecast
+from milepost.history.prediction.forward import Forecast, forecast
 from milepost.history.records import read_records
-from milepost.history.tuning import draw_share, naive_log_evidence, tune
+from milepost.history.tuning.tune import draw_share, naive_log_evidence, tune
 
 CHAMPIONS = (
     "Morphy, Paul", "Steinitz, William", "Lasker, Emanuel", "Capablanca, Jose Raul",

@@ -21,7 +21,7 @@ from scipy import stats
 
 from milepost.choice import Spreads
 from milepost.fit import compare, fit_cohorts
-from milepost.fit.standard import standard_candidates
+from milepost.fit.comparison.candidates import standard_candidates
 
 
 def main() -> None:

@@ -22,13 +22,13 @@ from scipy.stats import norm
 
 from milepost.choice import Spreads
 from milepost.choice.spreads import Ints
-from milepost.fit.compare import split_folds
-from milepost.intrinsic.baselines import statistic_reader, turn_statistics
-from milepost.intrinsic.calibration import Calibration, load_calibration
-from milepost.intrinsic.crossvalidation import accuracy_table, read_unseen
-from milepost.intrinsic.estimates import estimate
-from milepost.intrinsic.ladders import climb
-from milepost.intrinsic.maps import KINDS, fit_map
+from milepost.fit.comparison.compare import split_folds
+from milepost.intrinsic.calibration.calibration import Calibration, load_calibration
+from milepost.intrinsic.calibration.held_out import accuracy_table, read_unseen
+from milepost.intrinsic.calibration.maps import KINDS, fit_map
+from milepost.intrinsic.rating.interval import estimate
+from milepost.intrinsic.rating.likelihood_grid import climb
+from milepost.intrinsic.rating.simple_measures import statistic_reader, turn_statistics
 
 WHOLE_GAMES = ANALYSIS / "whole_games.parquet"
 CALIBRATION = "stockfish15.1-quick"
@@ -130,8 +130,8 @@ def power(found: Calibration) -> pl.DataFrame:
 
 def plans(stores: Sequence[str], turns: str) -> pl.DataFrame:
     """Expected information about Elo a turn and an engine second, on the same turns."""
-    from milepost.analysis.spreads import make_spreads
-    from milepost.analysis.store import EvaluationStore
+    from milepost.analysis.spreads.build import make_spreads
+    from milepost.analysis.store.store import EvaluationStore
 
     table = pl.read_parquet(turns)
     kept: dict[str, pl.DataFrame] = {}

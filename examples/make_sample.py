@@ -29,8 +29,8 @@ import chess.pgn
 import polars as pl
 
 from milepost.analysis.plans import make_plan
-from milepost.analysis.run import engine_setup
-from milepost.analysis.store import EvaluationStore
+from milepost.analysis.run.run import engine_setup
+from milepost.analysis.store.store import EvaluationStore
 from milepost.tables import EVALUATIONS
 
 if TYPE_CHECKING:

@@ -25,15 +25,15 @@ import chess.pgn
 import numpy as np
 import polars as pl
 
+from milepost.analysis.engine.search_output import Value
+from milepost.analysis.engine.uci import UciEngine
 from milepost.analysis.plans import Evaluation, Plan, evaluate, make_plan
-from milepost.analysis.positions import stored_positions
-from milepost.analysis.run import engine_setup, evaluation_row
-from milepost.analysis.searchlog import Value
-from milepost.analysis.spreads import make_spreads
-from milepost.analysis.uci import UciEngine
+from milepost.analysis.run.run import engine_setup, evaluation_row
+from milepost.analysis.spreads.build import make_spreads
+from milepost.analysis.store.positions import stored_positions
 from milepost.choice import Spreads
-from milepost.choice.evaluate import ln_probabilities, prepare
-from milepost.intrinsic.calibration import Calibration, load_calibration
+from milepost.choice.evaluation.evaluate import ln_probabilities, prepare
+from milepost.intrinsic.calibration.calibration import Calibration, load_calibration
 
 DEFAULT_SEED = 2011
 CALIBRATION = "stockfish15.1-quick"

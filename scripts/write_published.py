@@ -16,10 +16,10 @@ import numpy as np
 import polars as pl
 
 from milepost.choice import ChoiceModel
-from milepost.intrinsic.calibration import Calibration
-from milepost.intrinsic.components import PUBLISHED_AD, PUBLISHED_MM, Spread
-from milepost.intrinsic.maps import CENTRE, LINE, UNIT, RatingMap
-from milepost.intrinsic.paths import LinePath
+from milepost.intrinsic.calibration.calibration import Calibration
+from milepost.intrinsic.calibration.maps import CENTRE, LINE, UNIT, RatingMap
+from milepost.intrinsic.calibration.paths import LinePath
+from milepost.intrinsic.calibration.player_variation import PUBLISHED_AD, PUBLISHED_MM, Spread
 
 S_2700, C_2700, S_1600 = 0.078, 0.502, 0.165
 C_1600 = 0.430  # the low end of the band of all mileposts: the paper's own value was not at hand

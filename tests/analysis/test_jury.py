@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from milepost.analysis.engines import EngineSetup
+from milepost.analysis.engine.setup import EngineSetup
 from milepost.analysis.jury import add_jury, average, jury_setup
-from milepost.analysis.store import EvaluationStore
+from milepost.analysis.store.store import EvaluationStore
 from milepost.errors import InputError
 
 

@@ -9,6 +9,8 @@ from typing import Any, cast
 import chess
 import pytest
 
+from milepost.analysis.engine.search_output import SearchLog, Value
+from milepost.analysis.engine.uci import UciEngine
 from milepost.analysis.plans import (
     Evaluation,
     Plan,
@@ -17,8 +19,6 @@ from milepost.analysis.plans import (
     evaluate,
     make_plan,
 )
-from milepost.analysis.searchlog import SearchLog, Value
-from milepost.analysis.uci import UciEngine
 from milepost.errors import EngineAnswerError, InputError
 
 

@@ -17,7 +17,7 @@ from tests.choice.makers import (
 )
 
 from milepost.choice import Agent, ChoiceModel, DepthScheme, Spreads
-from milepost.choice.evaluate import Evaluated, evaluate, ln_probabilities, prepare
+from milepost.choice.evaluation.evaluate import Evaluated, evaluate, ln_probabilities, prepare
 
 STEP = 1e-5
 TURNS = 40

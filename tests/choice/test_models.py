@@ -30,7 +30,7 @@ from tests.choice.makers import (
 )
 
 from milepost.choice import Agent, ChoiceModel, DepthScheme, Scale, Spreads
-from milepost.choice.evaluate import evaluate, ln_probabilities, prepare
+from milepost.choice.evaluation.evaluate import evaluate, ln_probabilities, prepare
 from milepost.errors import InputError
 
 WILD = settings(max_examples=25, deadline=None)

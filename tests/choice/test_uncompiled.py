@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def everything() -> dict[str, list[float]]:
     """Probabilities, derivatives, projections and fits of a few models on tiny spreads."""
     from milepost.choice import Agent, ChoiceModel, Spreads
-    from milepost.choice.evaluate import evaluate, ln_probabilities, prepare
+    from milepost.choice.evaluation.evaluate import evaluate, ln_probabilities, prepare
     from milepost.fit import fit_agent, fit_reference
 
     table = [[[0.1, 0.4, 0.5], [0.7, 0.2, 0.5], [0.0, -0.4, -1.0]], [[0.1, 0.0, 0.2]] * 2]
@@ -55,7 +55,7 @@ def test_uncompiled_kernels_give_the_same() -> None:
     code = (
         "import json, sys\n"
         "from tests.choice.test_uncompiled import everything\n"
-        "import milepost.choice.ratios as r\n"
+        "import milepost.choice.ratios.forms as r\n"
         "assert not hasattr(r.solve_all, 'py_func'), 'compiled after all'\n"
         "json.dump(everything(), sys.stdout)\n"
     )
@@ -78,6 +78,6 @@ def test_uncompiled_kernels_give_the_same() -> None:
 def test_compiled_here() -> None:
     if os.environ.get("NUMBA_DISABLE_JIT") == "1":
         pytest.skip("this run is uncompiled on purpose")
-    from milepost.choice import ratios
+    from milepost.choice.ratios import forms as ratios
 
     assert hasattr(ratios.solve_all, "py_func")

@@ -16,14 +16,14 @@ from typing import Any
 import chess
 import polars as pl
 import pytest
-from tests.analysis.test_run import make_engine
+from tests.analysis.run.test_run import make_engine
 from typer.testing import CliRunner, Result
 
-from milepost.analysis.engines import find_engine
+from milepost.analysis.engine.setup import find_engine
 from milepost.analysis.plans import make_plan
-from milepost.analysis.run import engine_setup
-from milepost.analysis.store import EvaluationStore
-from milepost.analysis.workers import Job, Outcome
+from milepost.analysis.run.run import engine_setup
+from milepost.analysis.run.threads import Job, Outcome
+from milepost.analysis.store.store import EvaluationStore
 from milepost.cli.app import app
 from milepost.errors import EngineError
 
@@ -276,7 +276,7 @@ def test_each_member_of_a_jury_looks_for_its_own_engine_on_a_cluster(
         asked.append(program)
         yield from (Outcome(job, None, "not here", 0.0) for job in jobs)
 
-    monkeypatch.setattr("milepost.analysis.cluster.run_cluster", run_cluster)
+    monkeypatch.setattr("milepost.analysis.run.cluster.run_cluster", run_cluster)
     one, two = (str(make_engine(tmp_path / name)) for name in ("one", "two"))
     command = ["analyse", opera, "--store", tmp_path / "s", "--engine", one, "--depth", "2"]
     invoke(*command, "--jury", f"engine={two};depth=3", "--cluster", "auto", "-j", "1", "-q")

@@ -14,13 +14,13 @@ import chess.pgn
 import numpy as np
 import polars as pl
 import pytest
-from tests.analysis.test_run import make_engine, searches
+from tests.analysis.run.test_run import make_engine, searches
 from tests.choice.makers import plain_curve, plain_differences, plain_shares
 from typer.testing import CliRunner
 
-from milepost.analysis import run as run_module
-from milepost.analysis.engines import find_engine
-from milepost.analysis.store import stored_position
+from milepost.analysis.engine.setup import find_engine
+from milepost.analysis.run import run as run_module
+from milepost.analysis.store.store import stored_position
 from milepost.cli.app import app
 from milepost.errors import EngineError
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from milepost.cli.app import app
 from milepost.history import History, fit
-from milepost.history.tuning import naive_log_evidence
+from milepost.history.tuning.tune import naive_log_evidence
 from milepost.tables import CURVES
 
 SAMPLE = Path(str(files("milepost") / "data" / "sample" / "games.pgn"))

@@ -9,8 +9,8 @@ import pytest
 from tests.choice.makers import played, realistic_spreads
 
 from milepost.choice import Agent, ChoiceModel, Spreads
-from milepost.choice.evaluate import ln_probabilities, prepare
-from milepost.choice.summaries import draw_choices
+from milepost.choice.evaluation.evaluate import ln_probabilities, prepare
+from milepost.choice.evaluation.summaries import draw_choices
 from milepost.errors import InputError
 from milepost.fit import fit_agent, fit_cohorts, fit_smooth
 

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 from milepost.games import read_games
-from milepost.games.scan import BLOCK_BYTES, scan_blocks
-from milepost.games.tags import parse_tags
+from milepost.games.pgn.blocks import BLOCK_BYTES, scan_blocks
+from milepost.games.pgn.tags import parse_tags
 
 
 class ScannedGame(NamedTuple):

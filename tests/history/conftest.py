@@ -9,14 +9,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-REFERENCE = Path(__file__).resolve().parents[3] / "shared" / "reference"
+REFERENCE = Path(__file__).resolve().parents[1] / "data"
 
 
 @pytest.fixture(scope="session")
 def reference() -> Path:
-    """The folder of reference cases beside the project; tests that need it are skipped without."""
-    if not REFERENCE.is_dir():
-        pytest.skip("the reference cases are not there: no folder ../shared/reference")
+    """The folder of reference cases; `tests/data/README.md` says where they come from."""
     return REFERENCE
 
 

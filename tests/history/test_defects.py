@@ -15,8 +15,8 @@ from tests.history.samples import simulated, table
 
 from milepost.errors import InputError
 from milepost.history import Game, History, SkippedResultsWarning, fit, prequential, tune
-from milepost.history.convergence import ConvergenceWarning
 from milepost.history.fit import _only_finite
+from milepost.history.solver.convergence import ConvergenceWarning
 
 GAMES = simulated(120, 6, 4)
 DATES = GAMES.with_columns(

@@ -11,11 +11,11 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.history.samples import simulated, table
-from tests.history.test_ttt import differences
+from tests.history.ttt.test_state import differences
 
 from milepost.errors import InputError
 from milepost.history import Game, History, fit, prequential, tune
-from milepost.history.lives import Lives
+from milepost.history.beliefs import Lives
 from milepost.tables import CURVES
 
 

@@ -16,11 +16,11 @@ from typing import Any
 import chess
 import pytest
 
-from milepost.analysis import cluster as cluster_module
-from milepost.analysis.engines import find_engine
+from milepost.analysis.engine.setup import find_engine
 from milepost.analysis.plans import make_plan
-from milepost.analysis.run import Job, RunState, analyse
-from milepost.analysis.store import EvaluationStore, stored_position
+from milepost.analysis.run import cluster as cluster_module
+from milepost.analysis.run.run import Job, RunState, analyse
+from milepost.analysis.store.store import EvaluationStore, stored_position
 from milepost.errors import EngineError, InputError, WorkerError
 
 PLAN = replace(make_plan("quick"), depth=6)

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.analysis.test_run import PLAN, make_engine, positions, searches
+from tests.analysis.run.test_run import PLAN, make_engine, positions, searches
 from typer.testing import CliRunner, Result
 
-from milepost.analysis.run import analyse
-from milepost.analysis.store import EvaluationStore
+from milepost.analysis.run.run import analyse
+from milepost.analysis.store.store import EvaluationStore
 from milepost.cli.app import app
 from milepost.errors import OutputError
 

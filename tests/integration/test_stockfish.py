@@ -11,12 +11,12 @@ import chess.engine
 import polars as pl
 import pytest
 
-from milepost.analysis.engines import find_engine
+from milepost.analysis.engine.search_output import Value, parse_search
+from milepost.analysis.engine.setup import find_engine
+from milepost.analysis.engine.uci import UciEngine
 from milepost.analysis.plans import evaluate, make_plan
-from milepost.analysis.run import Job, analyse
-from milepost.analysis.searchlog import Value, parse_search
-from milepost.analysis.store import EvaluationStore, stored_position
-from milepost.analysis.uci import UciEngine
+from milepost.analysis.run.run import Job, analyse
+from milepost.analysis.store.store import EvaluationStore, stored_position
 from milepost.errors import EngineError
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "analysis"

@@ -7,11 +7,11 @@ from functools import cache
 import numpy as np
 
 from milepost.choice import ChoiceModel, Spreads
-from milepost.choice.evaluate import ln_probabilities, prepare
+from milepost.choice.evaluation.evaluate import ln_probabilities, prepare
+from milepost.choice.evaluation.summaries import draw_choices
 from milepost.choice.spreads import Floats, Ints
-from milepost.choice.summaries import draw_choices
-from milepost.intrinsic.components import Spread
-from milepost.intrinsic.paths import AgentPath, LinePath
+from milepost.intrinsic.calibration.paths import AgentPath, LinePath
+from milepost.intrinsic.calibration.player_variation import Spread
 
 PATH = LinePath(
     ChoiceModel(),

@@ -8,8 +8,8 @@ from itertools import pairwise
 import polars as pl
 from tests.intrinsic.makers import HONEST, NO_MAP_ERROR, PATH, league
 
-from milepost.intrinsic.calibration import Calibration
-from milepost.intrinsic.maps import JOINT, RatingMap
+from milepost.intrinsic.calibration.calibration import Calibration
+from milepost.intrinsic.calibration.maps import JOINT, RatingMap
 
 SETUP = "0123456789abcdef"
 

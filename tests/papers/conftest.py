@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.papers.simulated import make_folder
 
-from milepost.papers.data import Folder
+from milepost.papers.folder import Folder
 
 
 @pytest.fixture(scope="session")

@@ -15,9 +15,9 @@ import chess
 import numpy as np
 import polars as pl
 
-from milepost.analysis.engines import EngineSetup
-from milepost.analysis.positions import stored_position
-from milepost.analysis.store import EvaluationStore
+from milepost.analysis.engine.setup import EngineSetup
+from milepost.analysis.store.positions import stored_position
+from milepost.analysis.store.store import EvaluationStore
 from milepost.choice import Agent, Spreads
 
 LINE = (-1.7, -0.0012)

@@ -12,9 +12,16 @@ import polars as pl
 import pytest
 
 from milepost.errors import InputError
-from milepost.papers.data import Folder
-from milepost.papers.experiment import FAILS, HOLDS, Experiment, Finding, Outcome
-from milepost.papers.index import experiments, find_experiments
+from milepost.papers.experiment import (
+    FAILS,
+    HOLDS,
+    Experiment,
+    Finding,
+    Outcome,
+    experiments,
+    find_experiments,
+)
+from milepost.papers.folder import Folder
 from milepost.papers.run import read_result, run_experiment, write_index
 
 

@@ -10,9 +10,9 @@ import pytest
 from tests.intrinsic.tables import SETUP, league_table, true_calibration
 from tests.report.test_pages import Walker
 
-from milepost.files import provenance
-from milepost.intrinsic.ratings import rate
-from milepost.report.ratings import write_ratings_page
+from milepost.intrinsic.rating.rate import rate
+from milepost.io.provenance import provenance
+from milepost.report.ratings_page import write_ratings_page
 
 
 def page_of(

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from milepost.analysis.engines import EngineSetup
-from milepost.analysis.store import EvaluationStore
+from milepost.analysis.engine.setup import EngineSetup
+from milepost.analysis.store.store import EvaluationStore
 from milepost.errors import InputError
 
 MATE_CP = 10_000

@@ -20,8 +20,8 @@ from dataclasses import dataclass, replace
 
 import chess
 
-from milepost.analysis.searchlog import SearchLog, Value, parse_search
-from milepost.analysis.uci import UciEngine
+from milepost.analysis.engine.search_output import SearchLog, Value, parse_search
+from milepost.analysis.engine.uci import UciEngine
 from milepost.errors import EngineAnswerError, InputError
 
 ALL_MOVES = 256

@@ -2,10 +2,10 @@
 
 from milepost.choice.agent import Agent
 from milepost.choice.depths import DepthScheme
-from milepost.choice.differences import Scale
 from milepost.choice.model import ChoiceModel
 from milepost.choice.projections import Projection
-from milepost.choice.reference import ReferenceAgent
+from milepost.choice.reference_agent import ReferenceAgent
+from milepost.choice.scale import Scale
 from milepost.choice.spreads import Spreads
 
 __all__ = [

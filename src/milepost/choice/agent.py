@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from milepost.choice.depths import DepthScheme
-from milepost.choice.differences import CAP, LOG, TIE_SHIFT, Scale
-from milepost.choice.evaluate import Evaluated, evaluate, ln_probabilities, prepare
+from milepost.choice.evaluation.evaluate import Evaluated, evaluate, ln_probabilities, prepare
+from milepost.choice.evaluation.summaries import draw_choices
 from milepost.choice.model import FLAT, ChoiceModel
 from milepost.choice.projections import Projection, project
+from milepost.choice.scale import CAP, LOG, TIE_SHIFT, Scale
 from milepost.choice.spreads import Floats, Spreads
-from milepost.choice.summaries import draw_choices
 from milepost.errors import InputError
 
 
@@ -34,9 +34,9 @@ class Agent:
     c: float
     """Consistency."""
     curve: str = "invexp"
-    """See `milepost.choice.curves`."""
+    """See `milepost.choice.attraction.curves`."""
     ratio: str = "powers"
-    """See `milepost.choice.ratios`."""
+    """See `milepost.choice.ratios.forms`."""
     difference: str = LOG
     """``"log"``, ``"raw"`` or ``"win-probability"``."""
     tie_shift: float = TIE_SHIFT

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from milepost.choice.curves import NO_CURVE, curve_codes
+from milepost.choice.attraction.curves import NO_CURVE, curve_codes
 from milepost.choice.depths import DepthScheme
-from milepost.choice.differences import Scale
-from milepost.choice.ratios import ratio_code
+from milepost.choice.ratios.forms import ratio_code
+from milepost.choice.scale import Scale
 from milepost.choice.spreads import Floats
 from milepost.errors import InputError
 
@@ -41,7 +41,7 @@ class ChoiceModel:
     """
 
     curve: str = "invexp"
-    """A curve of `milepost.choice.curves`, or a mixture such as ``"invexp+ipb"``."""
+    """A curve of `milepost.choice.attraction.curves`, or a mixture such as ``"invexp+ipb"``."""
     ratio: str = "powers"
     """``"powers"``, ``"shares"``, ``"product"``, or ``"blend"`` with a fitted κ."""
     scale: Scale = field(default_factory=Scale)

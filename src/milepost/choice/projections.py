@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from milepost.choice.evaluate import Evaluated, Prepared, evaluate
+from milepost.choice.evaluation.evaluate import Evaluated, Prepared, evaluate
+from milepost.choice.evaluation.summaries import rank_frequencies
 from milepost.choice.model import ChoiceModel
 from milepost.choice.spreads import Floats, Ints
-from milepost.choice.summaries import rank_frequencies
 from milepost.errors import InputError
 
 RANKS = 50

@@ -202,15 +202,15 @@ class Spreads:
 
     @classmethod
     def from_frame(cls, data: Any, **columns: Any) -> Spreads:
-        """Make spreads from a table with one row an option; see `milepost.choice.framing`."""
-        from milepost.choice.framing import spreads_from_frame
+        """Make spreads from a table with one row an option; see `milepost.choice.from_tables`."""
+        from milepost.choice.from_tables import spreads_from_frame
 
         return spreads_from_frame(data, **columns)
 
     @classmethod
     def from_table(cls, data: Any, **options: Any) -> Spreads:
-        """Make spreads from the spreads table; see `milepost.choice.framing`."""
-        from milepost.choice.framing import spreads_from_table
+        """Make spreads from the spreads table; see `milepost.choice.from_tables`."""
+        from milepost.choice.from_tables import spreads_from_table
 
         return spreads_from_table(data, **options)
 

@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from milepost import __version__
-from milepost.cli import (
+from milepost.cli.commands import (
     analysis,
     calibrations,
     demo,
@@ -29,7 +29,7 @@ from milepost.cli import (
     sets,
     tunes,
 )
-from milepost.cli.store import store_app
+from milepost.cli.commands.store import store_app
 from milepost.errors import MilepostError
 
 _RESUMES = {"games", "results", "turns", "players", "select", "analyse", "demo", "reproduce"}

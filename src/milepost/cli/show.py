@@ -12,9 +12,9 @@ import typer
 if TYPE_CHECKING:
     import polars as pl
 
-    from milepost.analysis.run import RunState
+    from milepost.analysis.run.run import RunState
     from milepost.games.stream import Summary
-    from milepost.games.work import Progress, Report
+    from milepost.io.work import Progress, Report
 
 _NAMED = {
     "variant": "of another variant",

@@ -15,7 +15,7 @@ import polars as pl
 from milepost.choice.model import ChoiceModel
 from milepost.choice.spreads import Floats, Spreads
 from milepost.errors import InputError
-from milepost.fit.agents import fit_model
+from milepost.fit.agent import fit_model
 from milepost.fit.result import FitResult
 
 

@@ -11,8 +11,8 @@ import polars as pl
 
 from milepost.choice.spreads import BOUND, Spreads
 from milepost.errors import InputError, TableError
-from milepost.fit.agents import NotConvergedWarning, fit_agent
-from milepost.fit.reference import fit_reference
+from milepost.fit.agent import NotConvergedWarning, fit_agent
+from milepost.fit.methods.reference import fit_reference
 from milepost.tables import as_frame
 
 FIELDS = ("decision", "value", "chosen", "group", "weight", "rating")

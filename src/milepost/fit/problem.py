@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from milepost.choice.evaluate import Evaluated, Prepared, evaluate, prepare
+from milepost.choice.evaluation.evaluate import Evaluated, Prepared, evaluate, prepare
 from milepost.choice.model import C, ChoiceModel, S
 from milepost.choice.spreads import Floats, Ints, Spreads
 from milepost.errors import InputError

@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
-from milepost.choice.evaluate import Evaluated
+from milepost.choice.evaluation.evaluate import Evaluated
+from milepost.choice.evaluation.summaries import up_share_cross_moments
 from milepost.choice.spreads import Floats, Spreads
-from milepost.choice.summaries import up_share_cross_moments
 from milepost.errors import InputError
-from milepost.fit.percentiles import GRID, percentile_residuals, up_shares
+from milepost.fit.methods.percentile import GRID, percentile_residuals, up_shares
 from milepost.fit.problem import Problem, make_problem
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import optimize
 
-from milepost.choice.evaluate import Evaluated
+from milepost.choice.evaluation.evaluate import Evaluated
 from milepost.choice.model import C, S
 from milepost.choice.spreads import Floats
 from milepost.fit.problem import Problem, coarse_starts, part_of

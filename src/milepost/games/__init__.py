@@ -1,26 +1,18 @@
 """Games in: PGN and result tables, players, duplicates, events, selection, turns."""
 
-from milepost.games.convert import (
-    Target,
-    read_games,
-    read_results,
-    read_turns,
-    write_games,
-    write_results,
-    write_turns,
-)
+from milepost.games.convert import Target, write_games, write_results, write_turns
 from milepost.games.duplicates import find_duplicates
-from milepost.games.events import event_kinds
-from milepost.games.listing import list_players
-from milepost.games.lookalikes import likely_duplicates
-from milepost.games.mapping import parse_mapping, results_of_table
-from milepost.games.names import normalise_name
-from milepost.games.players import find_players
-from milepost.games.results import results_of_games
-from milepost.games.select import Criteria, Selection, milepost_grid, select_games
-from milepost.games.selecting import write_selection
-from milepost.games.standings import standings
-from milepost.games.turns import turns_of_games
+from milepost.games.load import list_players, read_games, read_results, read_turns
+from milepost.games.players.lookalikes import likely_duplicates
+from milepost.games.players.names import normalise_name
+from milepost.games.players.resolve import find_players
+from milepost.games.results.from_games import results_of_games
+from milepost.games.results.from_table import parse_mapping, results_of_table
+from milepost.games.results.standings import standings
+from milepost.games.selection.criteria import Criteria, Selection, milepost_grid, select_games
+from milepost.games.selection.events import event_kinds
+from milepost.games.selection.write import write_selection
+from milepost.games.turns.replay import turns_of_games
 
 __all__ = [
     "Criteria",

@@ -22,7 +22,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from milepost.games.names import name_signatures
+from milepost.games.players.names import name_signatures
 from milepost.tables import GAMES
 
 _LONG_GAME_PLIES = 50

@@ -17,12 +17,12 @@ from typing import Any
 
 import polars as pl
 
-from milepost.games.chunks import Batch, Chunk, Reading, cut_batches, cut_chunks
 from milepost.games.duplicates import DuplicateFinder
-from milepost.games.players import NameCounts, resolve_players, with_keys
-from milepost.games.reading import errors_table
-from milepost.games.sources import Source, find_sources
-from milepost.games.work import Frames, Report, WorkFolder, run_tasks, source_identity
+from milepost.games.pgn.blocks import Batch, Chunk, Reading, cut_batches, cut_chunks
+from milepost.games.pgn.readers import errors_table
+from milepost.games.players.resolve import NameCounts, resolve_players, with_keys
+from milepost.io.sources import Source, find_sources
+from milepost.io.work import Frames, Report, WorkFolder, run_tasks, source_identity
 from milepost.tables import ERRORS, PLAYERS
 
 
@@ -92,7 +92,7 @@ class GameStream:
         Parameters
         ----------
         inputs
-            See `milepost.games.sources.find_sources`.
+            See `milepost.io.sources.find_sources`.
         read
             A module-level function from a chunk (or a batch) to its tables, among them `games`
             and `errors`.
@@ -101,7 +101,7 @@ class GameStream:
         options
             Whatever changes what `read` returns.
         aliases
-            See `milepost.games.players.find_players`.
+            See `milepost.games.players.resolve.find_players`.
         players
             The players table to take keys from, if it is not to be made of these games.
         keep_duplicates

@@ -1,12 +1,12 @@
 """Skill through time from results: TrueSkill, TrueSkill Through Time, joint histories."""
 
-from milepost.history.convergence import ConvergenceWarning, Sweep
 from milepost.history.fit import fit, prequential
-from milepost.history.game import Game
 from milepost.history.records import SkippedResultsWarning
 from milepost.history.result import Comparison, History, Prediction
-from milepost.history.teams import rate_game
-from milepost.history.tuning import tune
+from milepost.history.solver.convergence import ConvergenceWarning, Sweep
+from milepost.history.teams.game import Game
+from milepost.history.teams.rate import rate_game
+from milepost.history.tuning.tune import tune
 
 __all__ = [
     "Comparison",

@@ -13,21 +13,30 @@ import polars as pl
 from scipy.special import ndtr
 
 from milepost.errors import InputError
-from milepost.history.baselines import fit_elo, fit_glicko2
-from milepost.history.convergence import Convergence, ConvergenceWarning, Progress, Sweep, converge
-from milepost.history.evidence import ttt_log_evidence
-from milepost.history.evidence_d import ttt_d_log_evidence
-from milepost.history.game import Game
-from milepost.history.lives import lives_of
+from milepost.history.baselines.histories import fit_elo, fit_glicko2
+from milepost.history.beliefs import lives_of
 from milepost.history.options import Options, named_options
 from milepost.history.periods import clock_of
-from milepost.history.predictive import filter_log_evidence, log_loss_by_period, predict_forward
+from milepost.history.prediction.forward import (
+    filter_log_evidence,
+    log_loss_by_period,
+    predict_forward,
+)
 from milepost.history.records import Floats, Records, read_records
 from milepost.history.result import History
-from milepost.history.team_history import fit_teams
-from milepost.history.teams import draw_margin
-from milepost.history.ttt import SkillModel, TTTState, ttt_state
-from milepost.history.ttt_d import MarginModel, TTTDState, ttt_d_state
+from milepost.history.solver.convergence import (
+    Convergence,
+    ConvergenceWarning,
+    Progress,
+    Sweep,
+    converge,
+)
+from milepost.history.teams.fit import fit_teams
+from milepost.history.teams.game import Game
+from milepost.history.teams.rate import draw_margin
+from milepost.history.ttt.evidence import ttt_d_log_evidence, ttt_log_evidence
+from milepost.history.ttt.own_margins import MarginModel, TTTDState, ttt_d_state
+from milepost.history.ttt.state import SkillModel, TTTState, ttt_state
 from milepost.tables import CURVES, RESULTS
 
 _KEPT_COLUMNS = ["time", "player_1", "player_2", "score", "first_mover", "weight", "event"]
@@ -114,7 +123,7 @@ def fit(
     max_sweeps
         Sweeps after which to stop all the same, with a warning.
     progress
-        Called after every sweep with a `milepost.history.convergence.Sweep`.
+        Called after every sweep with a `milepost.history.solver.convergence.Sweep`.
     workers
         1 or 2 threads; the answer is the same within the tolerance.
     order, seed

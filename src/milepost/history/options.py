@@ -10,10 +10,10 @@ import numpy as np
 from scipy.special import ndtri
 
 from milepost.errors import InputError
-from milepost.history.newton import Learning
 from milepost.history.periods import checked_period
 from milepost.history.records import Records
-from milepost.history.ttt_d import DRAW_FORMS
+from milepost.history.solver.newton import Learning
+from milepost.history.ttt.own_margins import DRAW_FORMS
 
 MODELS = ("ttt", "ttt-d", "trueskill", "elo", "glicko2")
 STAGES = ("converged", "filter")

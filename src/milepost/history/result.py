@@ -11,12 +11,12 @@ import numpy as np
 import polars as pl
 
 from milepost.errors import InputError
-from milepost.history.gaussians import below
-from milepost.history.lives import Belief, Lives
+from milepost.history.baselines.step_ratings import Ratings, rating_chances
+from milepost.history.beliefs import Belief, Lives
+from milepost.history.numerics.gaussians import below
+from milepost.history.numerics.orthant import quadrant
 from milepost.history.options import Options
-from milepost.history.orthant import quadrant
 from milepost.history.periods import clock_of
-from milepost.history.ratings import Ratings, rating_chances
 
 
 class Prediction(NamedTuple):

@@ -19,13 +19,13 @@ import polars as pl
 
 from milepost import __version__
 from milepost.errors import InputError, OutputError
-from milepost.files import read_table, write_table, write_text
-from milepost.history.baselines import newcomer
-from milepost.history.graph import Longs
-from milepost.history.lives import Lives
+from milepost.history.baselines.histories import newcomer
+from milepost.history.baselines.step_ratings import Ratings
+from milepost.history.beliefs import Lives
 from milepost.history.options import Options
-from milepost.history.ratings import Ratings
 from milepost.history.result import History
+from milepost.history.ttt.graph import Longs
+from milepost.io.files import read_table, write_table, write_text
 from milepost.tables import CURVES
 
 _FORMAT = 1

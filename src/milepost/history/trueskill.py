@@ -10,9 +10,15 @@ from numpy.typing import ArrayLike
 from scipy.special import log_ndtr
 
 from milepost.errors import InputError
-from milepost.history.sides import above_margin, within_margin
-from milepost.history.streams import Floats, Indices, checked_periods, checked_stream, positive
-from milepost.history.teams import check_noise, draw_margin
+from milepost.history.baselines.streams import (
+    Floats,
+    Indices,
+    checked_periods,
+    checked_stream,
+    positive,
+)
+from milepost.history.teams.rate import check_noise, draw_margin
+from milepost.history.teams.sides import above_margin, within_margin
 from milepost.kernels import kernel
 
 

@@ -7,16 +7,17 @@ the modules. An experiment gets a `Folder` of data and returns an `Outcome`; it 
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from milepost.errors import MilepostError
+from milepost.errors import InputError, MilepostError
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from milepost.papers.data import Folder
+    from milepost.papers.folder import Folder
 
 HOLDS: Final = "holds"
 FAILS: Final = "does not hold"
@@ -88,3 +89,53 @@ def experiment(
         return run
 
     return register
+
+
+MODULES: tuple[str, ...] = (
+    "ttt2007.games",
+    "ttt2007.evidence",
+    "ttt2007.surface",
+    "ttt2007.curves",
+    "ttt2007.champions",
+    "ttt2007.draws",
+    "ttt2007.top",
+    "ipr2011.table",
+    "ipr2011.inflation",
+    "ipr2011.scale",
+    "ipr2011.signs",
+    "ipr2011.ties",
+    "ipr2011.models",
+    "ipr2011.depths",
+    "ipr2011.speeds",
+    "ipr2011.groups",
+    "ipr2011.ratings",
+    "agents2009.bands",
+    "agents2009.results",
+    "reviewed_script",
+)
+"""The modules of this folder that register experiments, in the order of the index."""
+
+
+def experiments() -> dict[str, Experiment]:
+    """Return all experiments by name, in order."""
+    for module in MODULES:
+        importlib.import_module(f"milepost.papers.{module}")
+    return dict(REGISTERED)
+
+
+def find_experiments(names: list[str]) -> list[Experiment]:
+    """Return the experiments of given names; a paper's year stands for all of its own.
+
+    Raises
+    ------
+    InputError
+        If a name is not known.
+    """
+    known = experiments()
+    found: list[Experiment] = []
+    for name in names:
+        chosen = [each for each in known.values() if name in {each.name, each.paper}]
+        if not chosen:
+            raise InputError(f"no experiment {name!r}; there are {', '.join(known)}")
+        found += [each for each in chosen if each not in found]
+    return found

@@ -18,9 +18,9 @@ from typing import Any, Literal
 
 from milepost import __version__
 from milepost.errors import MilepostError, OutputError
-from milepost.files import write_table, write_text
-from milepost.papers.data import Folder
+from milepost.io.files import write_table, write_text
 from milepost.papers.experiment import Experiment, Finding, MissingDataError, Outcome
+from milepost.papers.folder import Folder
 from milepost.report.charts import save_chart
 from milepost.report.pages import Chart, Page, Table, Text, write_page
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from xml.sax.saxutils import escape, quoteattr
 
 from milepost.errors import OutputError
-from milepost.files import remove_partial
+from milepost.io.files import remove_partial
 
 if TYPE_CHECKING:
     import altair as alt

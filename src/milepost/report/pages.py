@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from milepost.errors import OutputError
-from milepost.files import write_text
+from milepost.io.files import write_text
 
 if TYPE_CHECKING:
     import altair as alt
@@ -79,7 +79,7 @@ class Page:
     sections: tuple[Text | Table | Chart, ...]
     """What it holds, in order."""
     provenance: Mapping[str, Any]
-    """How it was made (see `milepost.files.provenance`)."""
+    """How it was made (see `milepost.io.files.provenance`)."""
     lead: str = ""
     """A paragraph below the title."""
 

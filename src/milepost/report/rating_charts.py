@@ -1,4 +1,4 @@
-"""The charts of the page about ratings; their numbers come from `milepost.intrinsic.pictures`."""
+"""The charts of the page about ratings; `intrinsic.rating.diagnostics` has their numbers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def bars_chart(ratings: pl.DataFrame, order: Sequence[str], level: float) -> alt
     Parameters
     ----------
     ratings
-        See `milepost.intrinsic.pictures.Pictures.ratings`: most turns first.
+        See `milepost.intrinsic.rating.diagnostics.Pictures.ratings`: most turns first.
     order
         The labels from top to bottom.
     level

@@ -1,0 +1,1 @@
+"""Analysis: on the cores of one machine or of a cluster, nothing twice, nothing lost."""

@@ -1,0 +1,1 @@
+"""The evaluation store: positions as keys, Parquet shards, the folder that only grows."""

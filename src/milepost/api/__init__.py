@@ -1,0 +1,1 @@
+"""The whole jobs, as functions of files or frames: what every surface calls."""

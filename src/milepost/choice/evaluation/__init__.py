@@ -1,0 +1,1 @@
+"""Probabilities and their derivatives for many decisions at once: the kernels."""

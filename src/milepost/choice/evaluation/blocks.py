@@ -1,0 +1,152 @@
+"""ln p of every option of some decisions, with derivatives: proxies, ratio, lapses."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from milepost.choice.attraction import proxies
+from milepost.choice.attraction.curves import curve_codes
+from milepost.choice.depths import ADDITIVE, AVERAGED, MIXTURE
+from milepost.choice.evaluation.prepared import Prepared
+from milepost.choice.evaluation.summaries import mix_lapse
+from milepost.choice.model import BLEND, FLAT, ChoiceModel
+from milepost.choice.ratios.forms import SHARES, differentiate, ratio_code, solve_all, solve_blends
+from milepost.choice.spreads import Floats, Ints
+
+
+def evaluate_block(
+    model: ChoiceModel, prepared: Prepared, theta: Floats, first: int, last: int
+) -> tuple[Ints, Floats, Floats, Floats]:
+    """Return bounds, ln p, p and the derivatives of ln p for some of the decisions."""
+    spreads = prepared.spreads
+    low, high = int(spreads.offsets[first]), int(spreads.offsets[last])
+    bounds = spreads.offsets[first : last + 1] - low
+    rows = theta if len(theta) == 1 else theta[first:last]
+    options = slice(low, high)
+    scheme = model.depths
+    curve = curve_codes(model.curve)
+    ln_p = np.empty(high - low)
+    rate = np.empty(high - low)
+    z = np.empty(high - low)
+    # Columns that no kernel fills, that of a lapse share, say 0.
+    fills_all = scheme is None and theta.shape[1] == model.curve_parameters
+    dz = (np.empty if fills_all else np.zeros)((high - low, theta.shape[1]))
+    if scheme is not None and scheme.combine == MIXTURE:
+        # Lapses of a mixture come from shares of the final depth.
+        ln_p, dz = _mixture(model, prepared, rows, bounds, options)
+        p = np.exp(ln_p)
+        if model.lapse not in {None, FLAT}:
+            final = np.ascontiguousarray(prepared.ln_depth_delta[options, -1])
+            lapse_dz = np.zeros_like(dz)
+            proxies.base(*curve, bounds, final, rows, z, lapse_dz)
+            _add_utilities(model, prepared, options, bounds, rows, z, lapse_dz)
+            _lapse(bounds, rows, ln_p, dz, z, lapse_dz)
+            return bounds, ln_p, np.exp(ln_p), dz
+    elif scheme is not None:
+        shape = (np.asarray(scheme.offsets), scheme.matrix, rows, z, dz)
+        if scheme.combine == AVERAGED:
+            proxies.averaged(*curve, bounds, prepared.depth_delta[options], *shape)
+        else:
+            additive = scheme.combine == ADDITIVE
+            proxies.combined(additive, *curve, bounds, prepared.ln_depth_delta[options], *shape)
+    else:
+        proxies.base(*curve, bounds, prepared.ln_delta[options], rows, z, dz)
+    if scheme is None or scheme.combine != MIXTURE:
+        _add_utilities(model, prepared, options, bounds, rows, z, dz)
+        lapse_z = z.copy() if model.ratio == BLEND else z
+        lapse_dz = dz.copy() if model.lapse not in {None, FLAT} else dz[:0]
+        p = _solve(model, bounds, rows, z, dz, ln_p, rate)
+        z = lapse_z
+    if model.lapse is None:
+        return bounds, ln_p, p, dz
+    if model.lapse == FLAT:
+        z = np.where(np.isfinite(prepared.delta[options]), 0.0, -np.inf)
+        lapse_dz = np.zeros_like(dz)
+    _lapse(bounds, rows, ln_p, dz, z, lapse_dz)
+    return bounds, ln_p, np.exp(ln_p), dz
+
+
+def _solve(
+    model: ChoiceModel,
+    bounds: Ints,
+    theta: Floats,
+    z: Floats,
+    dz: Floats,
+    ln_p: Floats,
+    rate: Floats,
+) -> Floats:
+    """Fill ln p and turn dz into its derivatives; return p."""
+    if model.ratio == BLEND:
+        column = model.place("kappa")
+        ln_kappa = np.ascontiguousarray(theta[:, column])
+        solve_blends(bounds, ln_kappa, z, dz, column, ln_p, rate)
+    else:
+        solve_all(ratio_code(model.ratio), bounds, z, ln_p, rate)
+    p: Floats = np.exp(ln_p)
+    differentiate(bounds, p, rate, dz)
+    return p
+
+
+def _add_utilities(
+    model: ChoiceModel,
+    prepared: Prepared,
+    options: slice,
+    bounds: Ints,
+    theta: Floats,
+    z: Floats,
+    dz: Floats,
+) -> None:
+    for name in model.utilities:
+        feature = prepared.utilities[name][options]
+        proxies.add_utility(bounds, feature, model.place(name), theta, z, dz)
+
+
+def _lapse(
+    bounds: Ints, theta: Floats, ln_p: Floats, d_ln_p: Floats, z: Floats, dz: Floats
+) -> None:
+    """Mix, in place, with the distribution that lapses come from: shares of e^z."""
+    ln_k, rate = np.empty_like(ln_p), np.empty_like(ln_p)
+    solve_all(SHARES, bounds, z, ln_k, rate)
+    differentiate(bounds, np.exp(ln_k), rate, dz)
+    mix_lapse(bounds, np.ascontiguousarray(theta[:, -1]), ln_k, dz, ln_p, d_ln_p)
+
+
+def _mixture(
+    model: ChoiceModel, prepared: Prepared, theta: Floats, bounds: Ints, options: slice
+) -> tuple[Floats, Floats]:
+    """One agent a depth: p = Σ w_d p_d, with its derivatives."""
+    scheme = model.depths
+    assert scheme is not None
+    at = model.curve_parameters
+    numbers = len(scheme.names)
+    weights = scheme.weights(theta[:, at : at + numbers])
+    features = scheme.matrix
+    counts = np.diff(bounds)
+    size = int(bounds[-1])
+    curve = curve_codes(model.curve)
+    terms = np.empty((len(scheme.depths), size))
+    slopes = np.zeros((len(scheme.depths), size, theta.shape[1]))
+    rate = np.empty(size)
+    z = np.empty(size)
+    for d in range(len(scheme.depths)):
+        ln_delta = np.ascontiguousarray(prepared.ln_depth_delta[options, d])
+        proxies.base(*curve, bounds, ln_delta, theta, z, slopes[d])
+        _add_utilities(model, prepared, options, bounds, theta, z, slopes[d])
+        _solve(model, bounds, theta, z, slopes[d], terms[d], rate)
+        share = weights[:, d] if len(weights) == 1 else np.repeat(weights[:, d], counts)
+        with np.errstate(divide="ignore"):
+            terms[d] += np.log(share)
+        # d ln w_d / d φ_k = F_dk - Σ w F
+        mean = weights @ features
+        by_number = features[d] - mean
+        slopes[d, :, at : at + numbers] += (
+            by_number if len(by_number) == 1 else np.repeat(by_number, counts, axis=0)
+        )
+    top = terms.max(axis=0)
+    safe = np.where(np.isfinite(top), top, 0.0)
+    parts = np.exp(terms - safe)
+    total = parts.sum(axis=0)
+    with np.errstate(divide="ignore"):
+        ln_p = safe + np.log(total)
+    shares = parts / np.where(total > 0, total, 1.0)
+    return ln_p, np.einsum("dn,dnk->nk", shares, slopes)

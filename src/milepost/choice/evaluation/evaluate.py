@@ -1,0 +1,197 @@
+"""Probabilities of all options, and what fits and projections need of them, decision by decision.
+
+The decisions are worked on in blocks, by threads where there are enough of them; every number
+belongs to one decision, so the answer does not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from milepost.choice.evaluation.blocks import evaluate_block
+from milepost.choice.evaluation.prepared import Prepared, prepare
+from milepost.choice.evaluation.summaries import (
+    add_information,
+    expected_up_slopes,
+    summarise_choices,
+    summarise_moments,
+)
+from milepost.choice.model import ChoiceModel
+from milepost.choice.spreads import Floats
+
+__all__ = ["Evaluated", "Prepared", "evaluate", "ln_probabilities", "prepare"]
+
+_BLOCK = 1_024
+"""Decisions worked on at once: their arrays stay in the processor's cache."""
+_WORTH_THREADS = 60_000
+"""With fewer options than this a second thread costs more than it brings."""
+_CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluated:
+    """What a model says of each decision; the derivatives are by the working parameters."""
+
+    ln_chosen: Floats
+    """Logarithm of the probability of the chosen option."""
+    before: Floats
+    """Probability of the options listed before the chosen one."""
+    d_ln_chosen: Floats
+    """Derivatives of `ln_chosen`, a column a parameter."""
+    d_before: Floats
+    """Derivatives of `before`."""
+    first: Floats
+    """Probability of the first option."""
+    error: Floats
+    """Expected scaled difference."""
+    error_squared: Floats
+    """Expected squared scaled difference."""
+    entropy: Floats
+    """Entropy of the choice, in nats."""
+    d_first: Floats
+    """Derivatives of `first`."""
+    d_error: Floats
+    """Derivatives of `error`."""
+    information: Floats
+    """Expected information, decisions × parameters × parameters; empty if not asked for."""
+    probabilities: Floats
+    """Probability of every option; empty if not asked for."""
+    up_slopes: Floats
+    """Expected derivatives of the weighted sum of up shares, points × parameters."""
+
+
+def evaluate(
+    model: ChoiceModel,
+    prepared: Prepared,
+    theta: Floats,
+    *,
+    information: bool = False,
+    probabilities: bool = False,
+    up_grid: Floats | None = None,
+    workers: int | None = None,
+) -> Evaluated:
+    """Evaluate a model on every decision, with derivatives.
+
+    Parameters
+    ----------
+    model, prepared
+        The model, and spreads that were prepared for it.
+    theta
+        The working parameters (`ChoiceModel.parameters`): one row for all decisions, or one each.
+    information
+        Whether to work out the expected information of each decision as well.
+    probabilities
+        Whether to keep the probabilities of all options as well.
+    up_grid
+        Points at which to work out the expected slopes of the up shares (`milepost.fit`).
+    workers
+        Threads [default: all cores, where there are enough options].
+    """
+    rows = np.atleast_2d(np.asarray(theta, dtype=np.float64))
+    spreads = prepared.spreads
+    count, size = len(spreads), rows.shape[1]
+    answer = Evaluated(
+        ln_chosen=np.empty(count),
+        before=np.empty(count),
+        d_ln_chosen=np.empty((count, size)),
+        d_before=np.empty((count, size)),
+        first=np.empty(count),
+        error=np.empty(count),
+        error_squared=np.empty(count),
+        entropy=np.empty(count),
+        d_first=np.empty((count, size)),
+        d_error=np.empty((count, size)),
+        information=np.zeros((count if information else 0, size, size)),
+        probabilities=np.empty(len(spreads.values) if probabilities else 0),
+        up_slopes=np.zeros((0 if up_grid is None else len(up_grid), size)),
+    )
+    # One part a block, added up at the end: the sum does not depend on which thread was first.
+    slopes = np.zeros((-(-count // _BLOCK), *answer.up_slopes.shape))
+    delta = prepared.finite_delta
+
+    def work(first: int, last: int) -> None:
+        bounds, ln_p, p, d_ln_p = evaluate_block(model, prepared, rows, first, last)
+        at = slice(first, last)
+        options = slice(spreads.offsets[first], spreads.offsets[last])
+        if probabilities:
+            answer.probabilities[options] = p
+        summarise_choices(
+            bounds,
+            spreads.chosen[at],
+            ln_p,
+            p,
+            d_ln_p,
+            answer.ln_chosen[at],
+            answer.before[at],
+            answer.d_ln_chosen[at],
+            answer.d_before[at],
+        )
+        summarise_moments(
+            bounds,
+            delta[options],
+            ln_p,
+            p,
+            d_ln_p,
+            answer.first[at],
+            answer.error[at],
+            answer.error_squared[at],
+            answer.entropy[at],
+            answer.d_first[at],
+            answer.d_error[at],
+        )
+        if information:
+            add_information(bounds, p, d_ln_p, answer.information[at])
+        if up_grid is not None:
+            part = slopes[first // _BLOCK]
+            expected_up_slopes(bounds, p, d_ln_p, spreads.weights[at], up_grid, part)
+
+    _in_blocks(work, count, len(spreads.values), workers)
+    answer.up_slopes[:] = slopes.sum(axis=0)
+    return answer
+
+
+def ln_probabilities(
+    model: ChoiceModel, prepared: Prepared, theta: Floats, *, workers: int | None = None
+) -> Floats:
+    """Return the logarithm of each option's probability; -inf = 0."""
+    rows = np.atleast_2d(np.asarray(theta, dtype=np.float64))
+    spreads = prepared.spreads
+    answer = np.empty(len(spreads.values))
+
+    def work(first: int, last: int) -> None:
+        _, ln_p, _, _ = evaluate_block(model, prepared, rows, first, last)
+        answer[spreads.offsets[first] : spreads.offsets[last]] = ln_p
+
+    _in_blocks(work, len(spreads), len(spreads.values), workers)
+    return answer
+
+
+def _in_blocks(
+    work: Callable[[int, int], None], count: int, options: int, workers: int | None
+) -> None:
+    threads = workers or (_CORES if options >= _WORTH_THREADS else 1)
+    blocks = [(at, min(at + _BLOCK, count)) for at in range(0, count, _BLOCK)]
+    if threads == 1 or len(blocks) == 1:
+        for first, last in blocks:
+            work(first, last)
+        return
+    pool = _threads(threads)
+    for done in [pool.submit(work, *block) for block in blocks]:
+        done.result()
+
+
+@cache
+def _threads(count: int) -> ThreadPoolExecutor:
+    """Threads that are kept: starting them for each of many evaluations would cost more."""
+    return ThreadPoolExecutor(count, thread_name_prefix="milepost-choice")
+
+
+if hasattr(os, "register_at_fork"):
+    # Threads do not live on in a forked process: it makes its own.
+    os.register_at_fork(after_in_child=_threads.cache_clear)

@@ -1,0 +1,1 @@
+"""From the attraction of the options to their probabilities."""

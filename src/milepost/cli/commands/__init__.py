@@ -1,0 +1,1 @@
+"""The commands, one file a command or family."""

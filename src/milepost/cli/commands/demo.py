@@ -1,0 +1,213 @@
+"""The demo: the main job on the bundled sample, from games to ratings and plots."""
+
+from __future__ import annotations
+
+import shutil
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from milepost.cli import options, show
+
+if TYPE_CHECKING:
+    pass
+
+_CHAMPIONS = (
+    "Steinitz, Wilhelm",
+    "Lasker, Emanuel",
+    "Alekhine, Alexander",
+    "Botvinnik, Mikhail",
+    "Karpov, Anatoly",
+    "Kasparov, Garry",
+    "Anand, Viswanathan",
+    "Carlsen, Magnus",
+)
+_ENGINE_TURNS = 12
+"""Turns of a famous game that the demo lets an engine score: seconds on any machine."""
+
+
+def demo(
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FOLDER", help="Where everything goes.")
+    ] = "demo-output",
+    workers: options.Workers = options.ALL_CORES,
+) -> None:
+    """Run the main job on the bundled sample; end with ratings, plots and where they lie."""
+    from milepost.games.convert import Target, write_games, write_results, write_turns
+    from milepost.games.results.from_table import parse_mapping
+
+    folder = Path(output)
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def target(name: str) -> Target:
+        return Target(str(folder / name))
+
+    with as_file(files("milepost") / "data") as data:
+        sample = data / "sample" / "games.pgn"
+        typer.echo("Milepost demo: a league of 8 simulated players whose Elo is known")
+        summary = write_games([sample], target("games.parquet"), workers=workers)
+        show.summarise(summary, str(folder / "games.parquet"), None, rows="games")
+        summary = write_turns([sample], target("turns.parquet"), workers=workers)
+        show.summarise(summary, str(folder / "turns.parquet"), None, rows="turns")
+        write_results([sample], target("results.csv"))
+        matches = parse_mapping(
+            "time=year,player_1=champion,player_2=challenger,wins=wins,draws=draws,losses=losses"
+        )
+        write_results(
+            [data / "world_championships.csv"],
+            target("title_matches.csv"),
+            mapping=matches,
+            keep_names=True,
+        )
+        write_turns([data / "famous_games.pgn"], target("famous_turns.parquet"), workers=1)
+        store = folder / "evaluations"
+        if not store.exists():
+            shutil.copytree(data / "sample" / "evaluations", store)
+    _analyse_some(folder, workers)
+    _show_results(folder)
+    _show_champions(folder)
+    _show_ratings(folder)
+    typer.echo("Where everything lies:")
+    for name, what in (
+        ("ratings.html", "ratings by moves: open it in a browser"),
+        ("ratings.svg", "the ratings as a picture"),
+        ("ratings.csv", "the ratings as a table"),
+        ("champions.svg", "champions' skill by results, 1886-2024"),
+        ("games.parquet", "the games"),
+        ("turns.parquet", "every decision"),
+        ("spreads.parquet", "every decision with the worth of every option"),
+        ("results.csv", "who beat whom"),
+        ("title_matches.csv", "world championship games"),
+        ("evaluations", "the engine's evaluations (milepost store info)"),
+    ):
+        typer.echo(f"  {folder / name}: {what}")
+
+
+def _analyse_some(folder: Path, workers: int) -> None:
+    """Let an engine score a few turns of a famous game; what is in the store is not done again."""
+    import polars as pl
+
+    from milepost.analysis.engine.setup import find_engine
+    from milepost.analysis.plans import make_plan
+    from milepost.analysis.run.run import analyse, wanted_jobs
+    from milepost.analysis.store.store import EvaluationStore
+    from milepost.errors import EngineError
+
+    try:
+        program = find_engine()
+    except EngineError as error:
+        typer.echo(f"{error}\nGoing on with the evaluations of the sample.", err=True)
+        return
+    turns = pl.read_parquet(folder / "famous_turns.parquet").filter(~pl.col("book"))
+    plan = make_plan("quick")
+    jobs, _ = wanted_jobs(turns.head(_ENGINE_TURNS), plan)
+    store = EvaluationStore(folder / "evaluations")
+    with show.analysis_bar(quiet=False) as report:
+        state = analyse(jobs, store, program, plan, workers=workers, report=report)
+    assert state.setup is not None
+    typer.echo(
+        f"{state.setup.name}: {state.total:,} positions of a famous game, all moves to depth "
+        f"{plan.depth}: {state.done:,} analysed, {state.hits:,} were in the store",
+        err=True,
+    )
+
+
+def _show_results(folder: Path) -> None:
+    import polars as pl
+
+    from milepost.games.players.resolve import find_players
+    from milepost.games.results.standings import standings
+    from milepost.io.files import read_table
+    from milepost.tables import RESULTS
+
+    results = read_table(folder / "results.csv", RESULTS)
+    names = find_players(pl.read_parquet(folder / "games.parquet")).select("key", "name").unique()
+    table = standings(results).join(names, left_on="player", right_on="key", maintain_order="left")
+    show.print_frame(
+        table.select("name", pl.exclude("player", "name")), title="Results of the league"
+    )
+
+
+def _show_champions(folder: Path) -> None:
+    """Skill through time by results: the title matches, smoothed; few games, so wide bands."""
+    import polars as pl
+
+    from milepost.history import fit
+    from milepost.io.files import read_table
+    from milepost.report.charts import save_chart
+    from milepost.report.history_curves import curve_points, curves_chart
+    from milepost.tables import RESULTS
+
+    titles = read_table(folder / "title_matches.csv", RESULTS)
+    history = fit(titles, "ttt", mu=2500, sigma=150, beta=200, tau=25)
+    best = (
+        history.curves.sort("mean", descending=True)
+        .unique("player", keep="first", maintain_order=True)
+        .select("player", "time", "mean", "sd", pl.col("games").alias("games then"))
+        .with_columns(pl.col("mean", "sd").round(0).cast(pl.Int64))
+    )
+    show.print_frame(
+        best.head(8),
+        title=f"Highest skill in title matches, by {len(titles)} results alone (mean, sd)",
+    )
+    chart = curves_chart(
+        curve_points(history, _CHAMPIONS),
+        title="Champions in their title matches",
+        subtitle=["by these results alone: eras hardly meet, so their levels rest on the prior"],
+    )
+    save_chart(chart, folder / "champions.svg")
+
+
+def _show_ratings(folder: Path) -> None:
+    import polars as pl
+
+    from milepost.analysis.spreads.build import make_spreads
+    from milepost.analysis.store.store import EvaluationStore
+    from milepost.intrinsic.calibration.calibration import load_calibration
+    from milepost.intrinsic.rating.rate import rate
+    from milepost.io.files import write_table
+    from milepost.io.provenance import provenance
+    from milepost.report.charts import save_chart
+    from milepost.report.rating_charts import bars_chart
+    from milepost.report.ratings_page import write_ratings_page
+
+    turns = pl.read_parquet(folder / "turns.parquet")
+    calibration = load_calibration("stockfish15.1-quick")
+    found = make_spreads(turns, EvaluationStore(folder / "evaluations"), setup=calibration.setup)
+    write_table(found.table, folder / "spreads.parquet")
+    beside = ["opponent", "opponent_elo", "move_number", "phase", "colour"]
+    decisions = found.table.join(
+        turns.select("game_id", "ply", *beside), on=["game_id", "ply"], maintain_order="left"
+    )
+    made = provenance("demo", {"calibration": calibration.name, "level": 0.95}, [])
+    ratings = rate(decisions, calibration, ["player"], setup=found.setup)
+    ratings = ratings.sort("rating", descending=True, nulls_last=True)
+    write_table(ratings, folder / "ratings.csv", made=made)
+    write_ratings_page(
+        ratings, decisions, calibration, ["player"], folder / "ratings.html", made=made
+    )
+    labelled = ratings.with_columns(pl.col("player").alias("label"))
+    save_chart(bars_chart(labelled, labelled["label"].to_list(), 0.95), folder / "ratings.svg")
+    rows: list[list[Any]] = [
+        [
+            row["player"],
+            f"{row['rating']:.0f}",
+            f"{row['low']:.0f}-{row['high']:.0f}",
+            f"{row['elo']:.0f}",
+            "yes" if row["low"] <= row["elo"] <= row["high"] else "no",
+            row["n"],
+            row["games"],
+            f"{100 * row['mm_actual']:.1f}/{100 * row['mm_projected']:.1f}",
+            f"{row['ad_actual']:.3f}/{row['ad_projected']:.3f}",
+        ]
+        for row in ratings.iter_rows(named=True)
+        if row["rating"] is not None and row["low"] is not None and row["high"] is not None
+    ]
+    columns = ["player", "IPR", "95 %", "true Elo", "covered", "turns", "games", "match %", "error"]
+    show.print_table(
+        columns,
+        rows,
+        title="Ratings by moves (match and error: actual/projected at the true Elo)",
+    )

@@ -1,0 +1,131 @@
+"""The commands that bring games in: games, results, turns."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from milepost.cli import options, show
+
+
+def games(
+    inputs: options.Inputs,
+    output: options.Output,
+    form: options.Format = None,
+    errors: options.Errors = None,
+    aliases: options.Aliases = None,
+    keep_duplicates: options.KeepDuplicates = False,
+    strict: options.Strict = False,
+    workers: options.Workers = options.ALL_CORES,
+    quiet: options.Quiet = False,
+) -> None:
+    """Read PGN games with their moves, clocks and evaluations; write the games table."""
+    from milepost.games.convert import Target, write_games
+
+    target = Target(output, form, errors)
+    with show.progress_bar("reading", quiet=quiet) as report:
+        summary = write_games(
+            inputs,
+            target,
+            aliases=read_aliases(aliases),
+            keep_duplicates=keep_duplicates,
+            workers=workers,
+            report=report,
+        )
+    if not quiet:
+        show.summarise(summary, output, target.errors_path, rows="games")
+    show.leave_if_strict(summary, strict=strict)
+
+
+def results(
+    inputs: options.Inputs,
+    output: options.Output,
+    mapping: Annotated[
+        str | None,
+        typer.Option(
+            "--map",
+            metavar="FIELD=COLUMN,...",
+            help="For tables: which columns hold time, player_1, player_2, score (or points_1 and "
+            "points_2), first_mover ...; FIELD:=VALUE is the same value for every row.",
+        ),
+    ] = None,
+    require_moves: Annotated[
+        bool,
+        typer.Option("--require-moves", help="Leave out games without moves (forfeits)."),
+    ] = False,
+    keep_names: Annotated[
+        bool,
+        typer.Option("--keep-names", help="For tables: leave the players' names as they are."),
+    ] = False,
+    form: options.Format = None,
+    errors: options.Errors = None,
+    aliases: options.Aliases = None,
+    keep_duplicates: options.KeepDuplicates = False,
+    strict: options.Strict = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Read who beat whom, from PGN headers alone or from any table; write the results table."""
+    from milepost.games.convert import Target, write_results
+    from milepost.games.results.from_table import parse_mapping
+
+    target = Target(output, form, errors)
+    with show.progress_bar("reading", quiet=quiet) as report:
+        summary = write_results(
+            inputs,
+            target,
+            mapping=parse_mapping(mapping) if mapping else None,
+            require_moves=require_moves,
+            keep_names=keep_names,
+            aliases=read_aliases(aliases),
+            keep_duplicates=keep_duplicates,
+            report=report,
+        )
+    if not quiet:
+        show.summarise(summary, output, target.errors_path, rows="results")
+    show.leave_if_strict(summary, strict=strict)
+
+
+def turns(
+    inputs: options.Inputs,
+    output: options.Output,
+    book_moves: Annotated[
+        int,
+        typer.Option(
+            "--book-moves", min=0, help="Moves a side that are marked as book (2009 paper: 12)."
+        ),
+    ] = 8,
+    form: options.Format = None,
+    errors: options.Errors = None,
+    aliases: options.Aliases = None,
+    keep_duplicates: options.KeepDuplicates = False,
+    strict: options.Strict = False,
+    workers: options.Workers = options.ALL_CORES,
+    quiet: options.Quiet = False,
+) -> None:
+    """Read PGN or a games table; write the turns table: every decision with its position."""
+    from milepost.games.convert import Target, write_turns
+
+    target = Target(output, form, errors)
+    with show.progress_bar("reading", quiet=quiet) as report:
+        summary = write_turns(
+            inputs,
+            target,
+            book_moves=book_moves,
+            aliases=read_aliases(aliases),
+            keep_duplicates=keep_duplicates,
+            workers=workers,
+            report=report,
+        )
+    if not quiet:
+        show.summarise(summary, output, target.errors_path, rows="turns")
+    show.leave_if_strict(summary, strict=strict)
+
+
+def read_aliases(path: str | None) -> Any:
+    """Read the alias file that the user gave."""
+    if path is None:
+        return None
+    from milepost.io.files import read_table
+
+    return read_table(path)

@@ -1,0 +1,154 @@
+"""The command that tests the papers' claims on games that the user has: reproduce."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from milepost.cli import options, show
+
+if TYPE_CHECKING:
+    from milepost.papers.run import Done
+
+
+def reproduce(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME...]", help="Experiments, or a paper's year for all of its own."
+        ),
+    ] = None,
+    data: Annotated[
+        str | None,
+        typer.Option("--data", metavar="DIR", help="The folder of games: see docs/papers.md."),
+    ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option("--store", metavar="DIR", help="Evaluations, for what is about moves."),
+    ] = None,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="OUT", help="The folder to write.")
+    ] = "reproduced",
+    everything: Annotated[bool, typer.Option("--all", help="All experiments.")] = False,
+    listed: Annotated[bool, typer.Option("--list", help="Say which there are.")] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Also run what has not changed since the last time.")
+    ] = False,
+    workers: options.Workers = options.ALL_CORES,
+    quiet: options.Quiet = False,
+) -> None:
+    """Test the papers' claims on your games; say what holds, what does not, what cannot be told.
+
+    Writes OUT/NAME/ (page, tables, figures, result.json) and OUT/index.html. An experiment whose
+    data, version and code have not changed is not run again. One whose data are missing is
+    left out with the reason.
+
+    Exits with 1 if an experiment could not be run.
+    """
+    from pathlib import Path
+
+    from milepost.errors import InputError
+    from milepost.papers.experiment import experiments, find_experiments
+    from milepost.papers.folder import Folder
+    from milepost.papers.run import run_experiment, write_index
+
+    known = experiments()
+    if listed:
+        rows = [(each.name, each.paper, each.title) for each in known.values()]
+        show.print_table(("name", "paper", "about"), rows)
+        return
+    if bool(names) == everything:
+        raise InputError("say which experiments, by name or year, or --all; --list tells them")
+    chosen = list(known.values()) if everything else find_experiments(names or [])
+    if data is None:
+        raise InputError("the games are needed: --data DIR (docs/papers.md says what lies there)")
+    if not Path(data).is_dir():
+        raise InputError(f"--data: {data} is no folder")
+    if store is not None and not Path(store).is_dir():
+        raise InputError(f"--store: {store} is no folder")
+    out = Path(output)
+    folder = Folder(Path(data), Path(store) if store else None, out / "work", workers)
+    done: list[Done] = []
+    for number, each in enumerate(chosen, 1):
+        with _working(f"[{number}/{len(chosen)}] {each.name}", quiet=quiet):
+            done.append(run_experiment(each, folder, out, again=again))
+        _tell(done[-1])
+    where = write_index(known.values(), done, out)
+    if not quiet:
+        _summarise(done, str(where))
+    if any(each.state in ("missing", "failed") for each in done):
+        raise typer.Exit(1)
+
+
+def _tell(done: Done) -> None:
+    """One line for each claim, with its verdict."""
+    import shutil
+    import sys
+    import textwrap
+
+    name = done.experiment.name
+    if done.reason:
+        typer.echo(f"{'not run':<16} {name}: {done.state}: {done.reason}")
+        return
+    for finding in done.findings:
+        line = f"{finding.verdict:<16} {name}: {finding.claim} -- {finding.found}"
+        if sys.stdout.isatty():
+            verdict, rest = line[:17], " ".join(line[17:].split())
+            room = max(40, shutil.get_terminal_size().columns - 18)
+            line = verdict + textwrap.shorten(rest, room, placeholder=" ...")
+        typer.echo(line)
+
+
+def _summarise(done: list[Done], where: str) -> None:
+    from milepost.papers.run import counts_of
+
+    counts = counts_of(finding for each in done for finding in each.findings)
+    said = ", ".join(f"{number} {verdict}" for verdict, number in counts.items())
+    kept = sum(each.state == "kept" for each in done)
+    lost = sum(bool(each.reason) for each in done)
+    line = f"{len(done)} experiments: {said}"
+    if kept:
+        line += f"; {kept} unchanged since the last time"
+    if lost:
+        line += f"; {lost} could not be run"
+    typer.echo(f"{line}\n  -> {where}", err=True)
+
+
+@contextmanager
+def _working(what: str, *, quiet: bool) -> Iterator[None]:
+    """Show that an experiment runs, and for how long; it tells of nothing smaller itself."""
+    if quiet:
+        yield
+        return
+    import threading
+    import time
+
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    begun = time.monotonic()
+    ended = threading.Event()
+    status = console.status(what) if console.is_terminal else None
+
+    def tick() -> None:
+        while not ended.wait(1.0 if status else 10.0):
+            line = f"{what}: {time.monotonic() - begun:.0f} s"
+            if status:
+                status.update(line)
+            else:
+                typer.echo(line, err=True)
+
+    clock = threading.Thread(target=tick, daemon=True)
+    try:
+        if status:
+            status.start()
+        clock.start()
+        yield
+    finally:
+        ended.set()
+        clock.join()
+        if status:
+            status.stop()

@@ -1,0 +1,200 @@
+"""Results for histories: read as `milepost results` reads them, chosen by speed and year."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from milepost.cli import show
+from milepost.cli.commands.games_in import read_aliases
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Inputs = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="RESULTS...",
+        help="Results tables, games tables, PGN files, or any table with --map.",
+    ),
+]
+Mapping = Annotated[
+    str | None,
+    typer.Option(
+        "--map",
+        metavar="FIELD=COLUMN,...",
+        help="For tables: which columns hold time, player_1, player_2, score ...: see milepost "
+        "results.",
+    ),
+]
+KeepNames = Annotated[
+    bool, typer.Option("--keep-names", help="For tables: leave the players' names as they are.")
+]
+SkipFast = Annotated[
+    bool,
+    typer.Option(
+        "--skip-fast/--with-fast",
+        help="Leave out games flagged in a column fast, or of the speed rapid, blitz or bullet.",
+    ),
+]
+From = Annotated[int | None, typer.Option("--from", metavar="YEAR", help="Games since this year.")]
+To = Annotated[int | None, typer.Option("--to", metavar="YEAR", help="Games up to this year.")]
+
+_FAST = ("rapid", "blitz", "bullet", "true", "yes", "1")
+"""Speeds that are fast; the last three are what a flag looks like when read as text."""
+_GAMES_COLUMNS = {"white", "black", "result", "moves"}
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The results to be used, and what was decided about the others."""
+
+    table: pl.DataFrame
+    """The results table."""
+    said: list[str]
+    """Lines that tell what counts and what does not."""
+    made: dict[str, Any] = field(default_factory=dict)
+    """The same for the provenance."""
+
+
+def choose_results(
+    inputs: list[str],
+    *,
+    mapping: str | None,
+    keep_names: bool,
+    aliases: str | None,
+    keep_duplicates: bool,
+    skip_fast: bool,
+    first: int | None,
+    last: int | None,
+    quiet: bool,
+) -> Chosen:
+    """Read results from PGN or tables; leave out fast games and other years if asked."""
+    from milepost.errors import InputError
+
+    results, clear = _read(
+        inputs, mapping, keep_names, aliases, keep_duplicates, skip_fast, quiet=quiet
+    )
+    made: dict[str, Any] = {
+        "map": mapping, "keep_names": keep_names, "aliases": aliases,
+        "keep_duplicates": keep_duplicates, "fast": "left out" if skip_fast else "counted",
+        "from": first, "to": last,
+    }  # fmt: skip
+    said: list[str] = []
+    if first is not None or last is not None:
+        before = len(results)
+        results = _of_years(results, first, last)
+        told = f"{'' if first is None else first}-{'' if last is None else last}"
+        said.append(f"years {told}: {len(results):,} of {before:,} results")
+    fast = results["speed"].str.to_lowercase().is_in(_FAST).fill_null(False)
+    made["fast_games"] = int(fast.sum()) if clear else None
+    said.append(_about_fast(results["speed"].null_count(), made["fast_games"], skipped=skip_fast))
+    if skip_fast:
+        results = results.filter(~fast)
+    if results.is_empty():
+        raise InputError("no results are left: " + "; ".join(said))
+    return Chosen(results, said, made)
+
+
+def _about_fast(unknown: int, fast: int | None, *, skipped: bool) -> str:
+    if fast is None:
+        return "fast games count like the others; not all tables tell which they are"
+    line = f"{fast:,} fast games (flagged fast, or rapid, blitz, bullet) "
+    line += "are left out" if skipped else "count like the others"
+    return line + (f"; of {unknown:,} games the speed is not known" if unknown else "")
+
+
+def _read(
+    inputs: list[str],
+    mapping: str | None,
+    keep_names: bool,
+    aliases: str | None,
+    keep_duplicates: bool,
+    skip_fast: bool,
+    *,
+    quiet: bool,
+) -> tuple[pl.DataFrame, bool]:
+    """Read results; return them, and whether they tell which games are fast in one way."""
+    from milepost.errors import InputError
+    from milepost.games import parse_mapping, read_results
+    from milepost.io.sources import are_tables, find_sources
+
+    sources = find_sources(inputs)
+    settings: dict[str, Any] = {
+        "aliases": read_aliases(aliases),
+        "keep_duplicates": keep_duplicates,
+    }
+    fields = parse_mapping(mapping) if mapping else {}
+    clear = True
+    if are_tables(sources):
+        settings["keep_names"] = keep_names
+        fields, clear = _with_flag(fields, [source.name for source in sources])
+        if skip_fast and not clear:
+            raise InputError(
+                "not all tables tell in the same way which games are fast (a column fast, or "
+                "speed): say it with --map speed=COLUMN, or give them to milepost results apart"
+            )
+    elif fields or keep_names:
+        raise InputError("--map and --keep-names are for tables; PGN headers need neither")
+    with show.progress_bar("reading", quiet=quiet) as report:
+        results, errors = read_results(inputs, mapping=fields or None, report=report, **settings)
+    lost = errors.filter(errors["kind"].is_in(["broken", "unreadable"])).height
+    if lost:
+        typer.echo(
+            f"warning: {lost:,} games or rows could not be read (see milepost results)", err=True
+        )
+    return results, clear
+
+
+def _with_flag(fields: dict[str, str], names: list[str]) -> tuple[dict[str, str], bool]:
+    """Read a column `fast` as the speed, where all tables have one and no other speed.
+
+    Also returns whether it is clear which games are fast.
+    """
+    if {"speed", "speed:"} & fields.keys():
+        return fields, True
+    columns = [_columns_of(name) for name in names]
+    flagged = ["fast" in each for each in columns]
+    if not any(flagged):
+        return fields, True
+    if all(flagged) and not any("speed" in c or c >= _GAMES_COLUMNS for c in columns):
+        return {**fields, "speed": "fast"}, True
+    return fields, False
+
+
+def _columns_of(name: str) -> set[str]:
+    from pathlib import Path
+
+    import polars as pl
+
+    from milepost.io.files import read_table
+
+    if Path(name).suffix.lower() == ".parquet":
+        try:
+            return set(pl.read_parquet_schema(name))
+        except (pl.exceptions.PolarsError, OSError):
+            pass  # read_table says what is wrong, in one line
+    return set(read_table(name).columns)
+
+
+def _of_years(results: pl.DataFrame, first: int | None, last: int | None) -> pl.DataFrame:
+    import polars as pl
+
+    time = pl.col("time")
+    year = time.dt.year() if results["time"].dtype.is_temporal() else time.floor()
+    test = pl.lit(True)
+    if first is not None:
+        test = test & (year >= first)
+    if last is not None:
+        test = test & (year <= last)
+    return results.filter(test)
+
+
+def provenance_of(command: str, chosen: Chosen, told: dict[str, Any], inputs: list[str]) -> Any:
+    """What an output of a command on results says about how it was made."""
+    from milepost.io.provenance import provenance, table_inputs
+    from milepost.io.sources import find_sources
+
+    return provenance(command, {**told, **chosen.made}, table_inputs(find_sources(inputs)))

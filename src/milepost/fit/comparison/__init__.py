@@ -1,0 +1,1 @@
+"""Which model predicts and projects best on decisions it has not seen."""

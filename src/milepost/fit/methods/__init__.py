@@ -1,0 +1,1 @@
+"""The ways to fit: percentiles, likelihood along a rating, moments, grid, posteriors."""

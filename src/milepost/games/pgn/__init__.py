@@ -1,0 +1,1 @@
+"""PGN: where games begin, their tags, their moves, their speed."""

@@ -1,0 +1,300 @@
+"""The moves of one PGN game: replayed with clocks and evaluations, or only counted from its bytes.
+
+python-chess skips what it cannot read and goes on. Here the first move that is not legal ends the
+game, and text that is no move is reported: a game is either read to its end or said not to be.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import chess
+import chess.pgn
+import numpy as np
+from numpy.typing import NDArray
+
+from milepost.games.pgn.blocks import Block
+from milepost.games.pgn.boundaries import Positions, comment_is_open
+from milepost.games.pgn.tags import decode
+
+# So many digits at most: longer numbers are damage, and would not fit the columns.
+_CLOCK = re.compile(r"\[%(clk|emt)\s+(\d{1,6}):(\d{1,6}):(\d{1,6}(?:\.\d*)?)\s*\]")
+_EVAL = re.compile(r"\[%eval\s+(?:#([+-]?\d{1,9})|([+-]?(?:\d+(?:\.\d*)?|\.\d+)))(?:,\s*\d+)?\s*\]")
+_BLANK_LINES = re.compile(r"\n\s*(?=\n)")
+_COMMENT = re.compile(r"\{[^}]*\}?|;[^\n]*|^%[^\n]*", re.MULTILINE)
+_VARIATION = re.compile(r"\([^()]*\)")
+_KNOWN_TOKENS = re.compile(
+    r"(?:[PNBRQK]?[a-h]?[1-8]?[-x:]?[a-h][1-8](?:=?\(?[nbrqkNBRQK]\)?)?|O-O(?:-O)?|0-0(?:-0)?|--|Z0"
+    r"|0000|@@@@|[PNBRQK]?@[a-h][1-8])[+#]*(?:\s*e\.?p\.?)?"
+    r"|1-0|0-1|1/2-1/2|\*|\$\d+|\d+\.*"
+)
+# The letter, not the word around it: a search for that takes hours in a million dashes.
+_LETTER = re.compile(r"[^\W_]")
+_RESULT_TOKEN = re.compile(r"(1-0|0-1|1/2-1/2|\*)\s*$")
+
+
+Record = Callable[[chess.Move, str], None]
+Watch = Callable[[chess.Board], Record]
+
+
+@dataclass
+class Mainline:
+    """The moves that were played, and what stood beside them."""
+
+    moves: list[str] = field(default_factory=list)
+    """In UCI notation."""
+    clocks: list[float | None] = field(default_factory=list)
+    """Seconds left after each move."""
+    elapsed: list[float | None] = field(default_factory=list)
+    """Seconds spent on each move."""
+    eval_cp: list[int | None] = field(default_factory=list)
+    """Centipawns for White after each move."""
+    eval_mate: list[int | None] = field(default_factory=list)
+    """Mate in n for White after each move, negative if Black mates."""
+    result_token: str | None = None
+    """The result behind the moves."""
+    last_move_number: int = 0
+    """The number of the last move, as players count."""
+    mated: str | None = None
+    """The result that the board shows, if the last move mates."""
+    error: str | None = None
+    """Why reading stopped; the moves before are kept."""
+    doubts: list[str] = field(default_factory=list)
+    """What is odd about a game that was read to its end."""
+
+
+class _MainlineVisitor(chess.pgn.BaseVisitor[Mainline]):
+    """Collects the main line and leaves the variations out."""
+
+    def __init__(self, watch: Watch | None = None) -> None:
+        self.line = Mainline()
+        self._watch = watch
+        self._record: Record | None = None
+
+    def begin_variation(self) -> chess.pgn.SkipType:
+        return chess.pgn.SKIP
+
+    def begin_parse_san(self, board: chess.Board, san: str) -> chess.pgn.SkipType | None:
+        return chess.pgn.SKIP if self.line.error else None
+
+    def visit_move(self, board: chess.Board, move: chess.Move) -> None:
+        line = self.line
+        if not move:
+            line.error = f"null move at ply {len(line.moves) + 1}"
+            return
+        if line.result_token:
+            line.error = f"a move behind the result {line.result_token}"
+            return
+        uci = move.uci()
+        if self._record is not None:
+            self._record(move, uci)
+        line.moves.append(uci)
+        for values in (line.clocks, line.elapsed, line.eval_cp, line.eval_mate):
+            values.append(None)
+        line.last_move_number = board.fullmove_number
+
+    def visit_board(self, board: chess.Board) -> None:
+        if self._record is None and self._watch is not None:
+            self._record = self._watch(board)
+        self.board = board
+
+    def visit_comment(self, comment: str) -> None:
+        line = self.line
+        if not line.moves or line.error or "[%" not in comment:
+            return
+        for kind, hours, minutes, seconds in _CLOCK.findall(comment):
+            value = int(hours) * 3600 + int(minutes) * 60 + float(seconds)
+            (line.clocks if kind == "clk" else line.elapsed)[-1] = value
+        if found := _EVAL.search(comment):
+            if found.group(1) is not None:
+                line.eval_mate[-1] = int(found.group(1))
+            elif abs(pawns := float(found.group(2))) < 10_000:
+                line.eval_cp[-1] = round(pawns * 100)
+
+    def visit_result(self, result: str) -> None:
+        if self.line.result_token is None:
+            self.line.result_token = result
+
+    def handle_error(self, error: Exception) -> None:
+        if not self.line.error:
+            self.line.error = f"ply {len(self.line.moves) + 1}: {error}"
+
+    def result(self) -> Mainline:
+        return self.line
+
+
+def read_moves(
+    movetext: bytes,
+    *,
+    fen: str | None = None,
+    chess960: bool = False,
+    watch: Watch | None = None,
+) -> Mainline:
+    """Replay the main line of one game.
+
+    Parameters
+    ----------
+    movetext
+        All that stands behind the tags of the game.
+    fen
+        The position that the game begins from, if not the usual one.
+    chess960
+        Whether castling is that of Chess960.
+    watch
+        Called with the board in its first position; what it returns is called before each move.
+
+    Returns
+    -------
+    Mainline
+        With `error` set if the game could not be read to its end.
+    """
+    # python-chess would end the game at a blank line; the scan has found the game's real end.
+    text = _BLANK_LINES.sub("", decode(movetext).replace("\r\n", "\n")).strip()
+    header = ""
+    if fen:
+        header = f'[FEN "{fen}"]\n'
+    if chess960:
+        header += '[Variant "Chess960"]\n'
+    visitor = _MainlineVisitor(watch)
+    if fen and (reason := _bad_position(fen, chess960=chess960)):
+        visitor.line.error = reason
+        return visitor.line
+    handle = io.StringIO(f"{header}\n{text}\n")
+    try:
+        chess.pgn.read_game(handle, Visitor=lambda: visitor)
+    except ValueError as error:
+        # A number with thousands of digits is no NAG, and no number to Python.
+        visitor.handle_error(error)
+    line = visitor.line
+    if line.error is None:
+        _look_for_oddities(line, text, visitor.board if line.moves else None)
+    if comment_is_open(movetext):
+        line.error = line.error or "a comment is not closed: the text behind it is lost"
+    return line
+
+
+def _bad_position(fen: str, *, chess960: bool) -> str | None:
+    try:
+        board = chess.Board(fen, chess960=chess960)
+    except ValueError as error:
+        return f"the FEN tag is not a position: {error}"
+    if not board.is_valid():
+        return f"the FEN tag is not a legal position: {fen}"
+    return None
+
+
+def _look_for_oddities(line: Mainline, text: str, board: chess.Board | None) -> None:
+    main = _COMMENT.sub(" ", text) if "{" in text or ";" in text or "%" in text else text
+    while "(" in main:
+        main, found = _VARIATION.subn(" ", main)
+        if not found:
+            break
+    rest = _KNOWN_TOKENS.sub(" ", main)
+    if letter := _LETTER.search(rest):
+        begin = max(rest.rfind(blank, 0, letter.start()) for blank in " \n\t") + 1
+        line.doubts.append(f"text that is no move: {rest[begin:].split()[0][:20]!r}")
+    if board is not None and board.is_checkmate():
+        line.mated = "0-1" if board.turn else "1-0"
+    if line.result_token is None:
+        where = "behind the moves" if line.moves else "and no moves behind the tags"
+        line.doubts.append(f"no result {where}: cut short?")
+
+
+def result_token(movetext: bytes) -> str | None:
+    """Return the result that stands at the end of the movetext, found without replaying it."""
+    found = _RESULT_TOKEN.search(decode(movetext[-40:]))
+    return found.group(1) if found else None
+
+
+_COMMENT_BYTES = re.compile(rb"\{[^}]*\}?|;[^\n]*|^%[^\n]*", re.MULTILINE)
+_VARIATION_BYTES = re.compile(rb"\([^()]*\)")
+_NUMBER = re.compile(rb"(?<![\w/.-])(\d{1,3})\.+")
+_TAIL = 32
+"""The last move number stands among the last letters, unless comments follow it."""
+_ANY_MOVE = re.compile(rb"[a-h][1-8]|O-O|0-0")
+
+
+def last_move_numbers(block: Block) -> Positions:
+    """Return the number of the last move of each game of a block; 0 where no move is given.
+
+    It is the last number followed by a dot in the main line. A game whose moves carry no numbers
+    counts its moves.
+    """
+    data = np.frombuffer(block.text, dtype=np.uint8)
+    ends = block.ends
+    numbers = _numbers_in_tails(data, block.movetexts, ends)
+    text = block.text
+    # Comments and variations hold numbers of their own.
+    careful = _hold(text, data, block, b"(") | _hold(text, data, block, b";")
+    careful |= block.tag_starts is None  # lines of remarks: a plain block has none
+    commented = np.zeros(len(block), dtype=np.bool_)
+    if b"{" in text:
+        spans = zip(block.movetexts.tolist(), ends.tolist(), strict=True)
+        commented[:] = [text.find(b"{", begin, end) >= 0 for begin, end in spans]
+    for game in np.flatnonzero((numbers < 0) | careful | commented).tolist():
+        begin, end = int(block.movetexts[game]), int(ends[game])
+        number = None
+        if commented[game] and not careful[game]:
+            number = _last_number_between_comments(text, begin, end)
+        numbers[game] = _last_number(text[begin:end]) if number is None else number
+    return numbers
+
+
+def _hold(text: bytes, data: NDArray[np.uint8], block: Block, mark: bytes) -> NDArray[np.bool_]:
+    """Which games hold a mark in their movetext."""
+    result = np.zeros(len(block), dtype=np.bool_)
+    if mark in text:
+        places = np.flatnonzero(data == mark[0])
+        games = np.maximum(np.searchsorted(block.starts, places, side="right") - 1, 0)
+        result[games[places >= block.movetexts[games]]] = True
+    return result
+
+
+def _numbers_in_tails(data: NDArray[np.uint8], begins: Positions, ends: Positions) -> Positions:
+    """Read the last move number among the last letters of each game; -1 where it is not plain."""
+    numbers = np.full(len(ends), -1, dtype=np.int64)
+    long_enough = np.flatnonzero(ends - begins > _TAIL)
+    if not len(long_enough):
+        return numbers
+    tails = np.lib.stride_tricks.sliding_window_view(data, _TAIL)[ends[long_enough] - _TAIL]
+    is_dot = tails == 0x2E
+    dot = _TAIL - 1 - np.argmax(is_dot[:, ::-1], axis=1)
+    rows = np.arange(len(tails))
+    digits = [tails[rows, dot - step].astype(np.int64) - 0x30 for step in (1, 2, 3)]
+    is_digit = [(digit >= 0) & (digit <= 9) for digit in digits]
+    tens = is_digit[1]
+    hundreds = tens & is_digit[2]
+    value = digits[0] + np.where(tens, digits[1] * 10, 0) + np.where(hundreds, digits[2] * 100, 0)
+    # Anything but a blank before at most three digits goes the careful way.
+    before = tails[rows, dot - 2 - tens - hundreds]
+    plain = is_digit[0] & ((before == 0x20) | (before == 0x0A)) & (dot >= 4) & is_dot.any(axis=1)
+    numbers[long_enough] = np.where(plain, value, -1)
+    return numbers
+
+
+def _last_number_between_comments(text: bytes, begin: int, end: int) -> int | None:
+    """Go from the end to the front, over the stretches between comments."""
+    while end > begin:
+        close = text.rfind(b"}", begin, end)
+        if close < 0:
+            return None
+        numbers = _NUMBER.findall(text, close + 1, end)
+        if numbers:
+            return int(numbers[-1])
+        end = text.rfind(b"{", begin, close)
+    return None
+
+
+def _last_number(movetext: bytes) -> int:
+    main = _COMMENT_BYTES.sub(b" ", movetext)
+    while b"(" in main:
+        main, found = _VARIATION_BYTES.subn(b" ", main)
+        if not found:
+            break
+    numbers = _NUMBER.findall(main)
+    if numbers:
+        return int(numbers[-1])
+    return (len(_ANY_MOVE.findall(main)) + 1) // 2

@@ -1,0 +1,267 @@
+"""PGN read in stretches: games with their moves, or the headers alone."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import chess
+import polars as pl
+
+from milepost.games.pgn.blocks import Batch, Block, Chunk
+from milepost.games.pgn.movetext import (
+    Mainline,
+    Record,
+    Watch,
+    last_move_numbers,
+    read_moves,
+    result_token,
+)
+from milepost.games.pgn.tags import TAG_COLUMNS, parse_tags, tag_columns
+from milepost.games.pgn.tidy import RESULTS, tidy_tags, variant_of
+from milepost.games.turns.replay import TurnRecorder, book_plies_of, replayed_frame
+from milepost.io.work import Frames
+from milepost.tables import ERRORS, GAMES
+
+ROSTER = ("Event", "Site", "Date", "Round", "White", "Black", "Result")
+READABLE_VARIANTS = ("standard", "chess960")
+
+_MOVE_COLUMNS: dict[str, Any] = {
+    "result_token": pl.String,
+    "game_id": pl.String,
+    "plies": pl.Int32,
+    "full_moves": pl.Int32,
+    "moves": pl.String,
+    "clocks": pl.List(pl.Float64),
+    "elapsed": pl.List(pl.Float64),
+    "eval_cp": pl.List(pl.Int32),
+    "eval_mate": pl.List(pl.Int32),
+    "broken": pl.Boolean,
+    "source": pl.String,
+    "line": pl.Int64,
+}
+_RAW_SCHEMA: dict[str, Any] = dict.fromkeys(TAG_COLUMNS.values(), pl.String) | _MOVE_COLUMNS
+
+
+def read_chunk(
+    chunk: Chunk, *, wanted: frozenset[int] | None = None, book_moves: int | None = None
+) -> Frames:
+    """Read the games of a chunk.
+
+    Parameters
+    ----------
+    chunk
+        Where they stand.
+    wanted
+        The lines where the games begin that are wanted; all, if not given.
+    book_moves
+        If given, the turns are written down too, with so many moves a side marked as book.
+
+    Returns
+    -------
+    dict
+        `games` (see `milepost.tables.GAMES`, without the players' keys) and `errors`; and `turns`
+        as `milepost.games.turns.replay.replay` returns them.
+    """
+    block = chunk.block()
+    ends = block.ends
+    rows: list[dict[str, Any]] = []
+    errors: list[dict[str, Any]] = []
+    turns: list[tuple[Any, ...]] = []
+    recorders: list[TurnRecorder] = []
+
+    def watch(fen: str | None, row: int) -> Watch:
+        def begin(board: chess.Board) -> Record:
+            plies = book_plies_of(fen, book_moves or 0)
+            recorders.append(TurnRecorder(board, row=row, book_plies=plies))
+            return recorders[-1].record
+
+        return begin
+
+    for number in range(len(chunk)):
+        if wanted is not None and int(block.lines[number]) not in wanted:
+            continue
+        tags, unreadable = parse_tags(
+            block.text[int(block.starts[number]) : int(block.movetexts[number])]
+        )
+        movetext = block.text[int(block.movetexts[number]) : int(ends[number])]
+        variant = variant_of(tags.get("Variant"))
+        about = _about(tags, chunk.source, int(block.lines[number]))
+        if variant not in READABLE_VARIANTS:
+            errors.append({**about, "kind": "variant", "reason": f"the variant is {variant}"})
+            continue
+        recorders.clear()
+        line = read_moves(
+            movetext,
+            fen=tags.get("FEN"),
+            chess960=variant == "chess960",
+            watch=None if book_moves is None else watch(tags.get("FEN"), len(rows)),
+        )
+        if line.error is None and line.result_token is None and _misses_plies(tags, line):
+            line.error = f"cut short: PlyCount is {tags['PlyCount']}, {len(line.moves)} were read"
+        if not line.moves and not any(_is_name(tags.get(side)) for side in ("White", "Black")):
+            reason = line.error or "neither players nor moves"
+            errors.append({**about, "kind": "unreadable", "reason": reason})
+            continue
+        row = _row(tags, variant, line, chunk.source, about["line"])
+        rows.append(row)
+        turns += recorders[0].rows if recorders else []
+        about |= {"plies_kept": len(line.moves), "game_id": row["game_id"]}
+        if line.error:
+            errors.append({**about, "kind": "broken", "reason": line.error})
+        doubts = [f"unreadable tag: {text[:60]}" for text in unreadable]
+        doubts += [] if line.error else _doubts(tags, line)
+        errors += [{**about, "kind": "doubt", "reason": reason} for reason in doubts]
+    games = tidy_tags(pl.DataFrame(rows, schema=_RAW_SCHEMA))
+    frames = {
+        "games": GAMES.conform(games).select(GAMES.names),
+        "errors": errors_table(errors),
+    }
+    return frames if book_moves is None else {**frames, "turns": replayed_frame(turns)}
+
+
+def errors_table(errors: list[dict[str, Any]]) -> pl.DataFrame:
+    """Return a list of errors as a table."""
+    return ERRORS.conform(pl.DataFrame(errors, schema_overrides=ERRORS.dtypes)) if errors else (
+        ERRORS.empty()
+    )  # fmt: skip
+
+
+def _is_name(value: str | None) -> bool:
+    return value is not None and value.strip() not in {"", "?"}
+
+
+def _about(tags: dict[str, str], source: str, line: int) -> dict[str, Any]:
+    return {
+        "source": source,
+        "line": line,
+        "white": tags.get("White"),
+        "black": tags.get("Black"),
+        "event": tags.get("Event"),
+        "date": tags.get("Date"),
+        "plies_kept": 0,
+        "game_id": None,
+    }
+
+
+def _row(
+    tags: dict[str, str], variant: str, line: Mainline, source: str, at: int
+) -> dict[str, Any]:
+    moves = " ".join(line.moves)
+    identity = "\n".join([*(tags.get(name, "?") for name in ROSTER), tags.get("FEN", ""), moves])
+    row: dict[str, Any] = {column: tags.get(name) for name, column in TAG_COLUMNS.items()}
+    return row | {
+        "variant": variant,
+        "result_token": line.result_token,
+        "game_id": hashlib.sha256(identity.encode("utf-8")).hexdigest()[:16],
+        "plies": len(line.moves),
+        "full_moves": line.last_move_number,
+        "moves": moves,
+        "clocks": _unless_empty(line.clocks),
+        "elapsed": _unless_empty(line.elapsed),
+        "eval_cp": _unless_empty(line.eval_cp),
+        "eval_mate": _unless_empty(line.eval_mate),
+        "broken": line.error is not None,
+        "source": source,
+        "line": at,
+    }
+
+
+def _unless_empty(values: list[Any]) -> list[Any] | None:
+    return values if any(value is not None for value in values) else None
+
+
+def _misses_plies(tags: dict[str, str], line: Mainline) -> bool:
+    """Whether PlyCount promises more moves than there are."""
+    count = tags.get("PlyCount", "")
+    return count.isascii() and count.isdigit() and len(count) < 6 and int(count) > len(line.moves)
+
+
+def _doubts(tags: dict[str, str], line: Mainline) -> list[str]:
+    doubts = list(line.doubts)
+    result = tags.get("Result")
+    if line.mated and result in RESULTS and result != line.mated:
+        doubts.append(f"the result is {result}, but the last move mates ({line.mated})")
+    elif line.result_token in RESULTS and result in RESULTS and result != line.result_token:
+        doubts.append(f"the result is {result} in the tags, {line.result_token} behind the moves")
+    count = tags.get("PlyCount", "")
+    # As numbers, since "007" is 7; not with int(), which refuses some digits and long numbers.
+    if count.isdecimal() and (count.lstrip("0") or "0") != str(len(line.moves)):
+        doubts.append(f"PlyCount is {count[:20]}, but {len(line.moves)} half-moves were read")
+    return doubts
+
+
+HEADER_COLUMNS = (
+    "white", "black", "white_elo", "black_elo", "white_fide_id", "black_fide_id", "date", "year",
+    "event", "site", "round", "time_control", "speed", "result", "variant", "full_moves",
+    "white_team", "black_team", "source", "line",
+)  # fmt: skip
+
+
+HEADER_BATCH = 50_000
+"""Games at a time: array operations want long arrays."""
+
+
+_HEADER_TAGS = tuple(
+    name for name, column in TAG_COLUMNS.items() if column in HEADER_COLUMNS or name == "UTCDate"
+)
+
+
+def read_headers(batch: Batch) -> Frames:
+    """Read the tags of all games of a batch; no move is parsed.
+
+    Returns
+    -------
+    dict
+        `games`, with the columns `HEADER_COLUMNS`, and `errors`.
+    """
+    pieces = []
+    unreadable: dict[int, list[str]] = {}
+    games_before = 0
+    for chunk in batch.chunks:
+        block = chunk.block()
+        columns, lines = tag_columns(block, _HEADER_TAGS)
+        unreadable |= {games_before + number: texts for number, texts in lines.items()}
+        games_before += len(block)
+        found = {TAG_COLUMNS[name]: column for name, column in columns.items()}
+        found["full_moves"] = pl.Series(last_move_numbers(block), dtype=pl.Int32)
+        found["line"] = pl.Series(block.lines, dtype=pl.Int64)
+        found["source"] = pl.Series([chunk.source]).new_from_index(0, len(block))
+        found["result_token"] = _result_tokens(found["result"], block)
+        pieces.append(pl.DataFrame(found))
+    raw = pl.concat(pieces)
+    games = tidy_tags(raw.with_columns(_variants(raw["variant"])))
+
+    about = ["source", "line", "white", "black", "event", "date"]
+    errors = []
+    nameless = (games["white"] == "?") & (games["black"] == "?") & (games["full_moves"] == 0)
+    left_out = nameless | ~games["variant"].is_in(READABLE_VARIANTS)
+    for row in games.filter(left_out).iter_rows(named=True):
+        kind, reason = "unreadable", "neither players nor moves"
+        if row["variant"] not in READABLE_VARIANTS:
+            kind, reason = "variant", f"the variant is {row['variant']}"
+        errors.append({name: row[name] for name in about} | {"kind": kind, "reason": reason})
+    for number, texts in sorted(unreadable.items()):
+        row = games.row(number, named=True)
+        errors += [
+            {k: row[k] for k in about} | {"kind": "doubt", "reason": f"unreadable tag: {text[:60]}"}
+            for text in texts
+        ]
+    kept = games.filter(~left_out) if left_out.any() else games
+    return {"games": kept.select(HEADER_COLUMNS), "errors": errors_table(errors)}
+
+
+def _result_tokens(results: pl.Series, block: Block) -> pl.Series:
+    """The result behind the moves, looked at only where the tags give none."""
+    tokens = pl.Series("result_token", dtype=pl.String).extend_constant(None, len(block))
+    unsettled = (~results.is_in(RESULTS).fill_null(False)).arg_true().to_list()
+    if not unsettled:
+        return tokens
+    ends = block.ends
+    found = [result_token(block.text[block.movetexts[n] : ends[n]]) for n in unsettled]
+    return tokens.scatter(unsettled, pl.Series(found, dtype=pl.String))
+
+
+def _variants(tags: pl.Series) -> pl.Series:
+    known = {tag: variant_of(tag) for tag in tags.unique().to_list()}
+    return tags.replace_strict(known, return_dtype=pl.String)

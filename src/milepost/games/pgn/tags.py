@@ -1,0 +1,201 @@
+"""The tag pairs of PGN games, read one game at a time or for a whole block of games at once.
+
+`parse_tags` is the rule. `tag_columns` gives the same values column by column with array
+operations over the block's bytes; every game in which it meets a line that is not of the plain form
+``[Name "value"]`` it hands to `parse_tags`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from milepost.games.pgn.blocks import Block
+from milepost.games.pgn.boundaries import Positions
+
+TAG_COLUMNS = {
+    "Event": "event",
+    "Site": "site",
+    "Date": "date",
+    "UTCDate": "utc_date",
+    "Round": "round",
+    "White": "white",
+    "Black": "black",
+    "Result": "result",
+    "WhiteElo": "white_elo",
+    "BlackElo": "black_elo",
+    "WhiteFideId": "white_fide_id",
+    "BlackFideId": "black_fide_id",
+    "WhiteTitle": "white_title",
+    "BlackTitle": "black_title",
+    "WhiteTeam": "white_team",
+    "BlackTeam": "black_team",
+    "TimeControl": "time_control",
+    "Termination": "termination",
+    "Variant": "variant",
+    "FEN": "fen",
+    "PlyCount": "ply_count",
+}
+"""The tags that Milepost uses, and the columns that hold them."""
+
+_LONGEST_HEAD = max(map(len, TAG_COLUMNS)) + 8
+_NAME = rb"[A-Za-z0-9][A-Za-z0-9_+#=:-]*"
+_STRICT_PAIR = re.compile(rb"\[\s*(" + _NAME + rb')\s+"((?:[^"\\]|\\.)*)"\s*\]\s*')
+# The value may hold bare quotes, as in python-chess's reading of a line.
+_LOOSE_LINE = re.compile(rb"\[\s*(" + _NAME + rb')\s+"(.*)"\s*\]\s*')
+
+
+def decode(value: bytes) -> str:
+    """Return bytes as text: UTF-8 where they are valid UTF-8, else Latin-1."""
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
+
+
+def parse_tags(header: bytes) -> tuple[dict[str, str], list[str]]:
+    """Return the tags of one game's header, and the tag lines that could not be read.
+
+    A tag given twice has its last value. Several tags on one line are read one after the other;
+    escapes in values are kept as they stand.
+    """
+    tags: dict[str, str] = {}
+    unreadable: list[str] = []
+    for raw in header.split(b"\n"):
+        line = raw.strip()
+        if not line.startswith(b"["):
+            continue
+        pairs = []
+        place = 0
+        while match := _STRICT_PAIR.match(line, place):
+            pairs.append((match.group(1), match.group(2)))
+            place = match.end()
+        if place < len(line):
+            loose = _LOOSE_LINE.fullmatch(line)
+            if loose:
+                pairs = [(loose.group(1), loose.group(2))]
+            else:
+                unreadable.append(decode(line))
+        for name, value in pairs:
+            tags[name.decode("ascii")] = decode(value)
+    return tags, unreadable
+
+
+def tag_columns(
+    block: Block, names: Sequence[str] = tuple(TAG_COLUMNS)
+) -> tuple[dict[str, pl.Series], dict[int, list[str]]]:
+    """Return the values of the named tags for every game of a block; a missing tag is null.
+
+    Returns
+    -------
+    columns
+        A text column for each name.
+    unreadable
+        The tag lines that could not be read, by number of the game in the block.
+    """
+    odd = np.zeros(len(block), dtype=np.bool_)
+    if block.tag_starts is None or block.tag_ends is None:
+        odd[:] = True
+        values = pl.Series(dtype=pl.String).extend_constant(None, len(block) * len(names))
+    else:
+        values = _plain_values(block, block.tag_starts, block.tag_ends, names, odd)
+
+    odd_games = np.flatnonzero(odd).tolist()
+    parsed = {
+        number: parse_tags(block.text[block.starts[number] : block.movetexts[number]])
+        for number in odd_games
+    }
+    columns: dict[str, pl.Series] = {}
+    for place, name in enumerate(names):
+        column = values[place * len(block) : (place + 1) * len(block)]
+        if odd_games:
+            theirs = [parsed[number][0].get(name) for number in odd_games]
+            column = column.scatter(odd_games, pl.Series(theirs, dtype=pl.String))
+        columns[name] = column
+    return columns, {number: lines for number, (_, lines) in parsed.items() if lines}
+
+
+def _plain_values(
+    block: Block,
+    line_starts: Positions,
+    line_ends: Positions,
+    names: Sequence[str],
+    odd: NDArray[np.bool_],
+) -> pl.Series:
+    """Cut out the values of plain tag lines: first those of the first name for every game.
+
+    Games with a tag line of another form are marked in `odd`.
+
+    Arrow's text arrays are one buffer and ascending offsets. With the offsets of values and of the
+    gaps between them in turn, the block itself serves as that buffer and nothing is copied twice.
+    """
+    text, games = block.text, len(block)
+    data = np.frombuffer(text, dtype=np.uint8)
+    ends = line_ends - (data[line_ends - 1] == 0x0D)
+    game = _game_of(block.starts, line_starts)
+    closed = (data[ends - 1] == 0x5D) & (data[ends - 2] == 0x22)
+    odd[game[~closed]] = True
+    # At the very end of the text there may be no room for a name, a quote and eight bytes to read.
+    odd[game[line_starts > len(text) - _LONGEST_HEAD]] = True
+    if b"\t" in text:
+        odd[:] = True
+    heads = _words(text, line_starts + 1)
+    quotes = np.zeros(len(line_starts), dtype=np.int64)
+    cell = np.zeros(len(line_starts), dtype=np.int64)
+    for number, name in enumerate(names):
+        # A name and the blank behind it; of long names first the first eight letters.
+        wanted = name.encode("ascii") + b" "
+        head = int.from_bytes(wanted[:8], "little")
+        mask = (1 << (8 * min(len(wanted), 8))) - 1
+        rows = np.flatnonzero((heads & np.uint64(mask)) == np.uint64(head))
+        if len(wanted) > 8 and len(rows):
+            tail = np.uint64(int.from_bytes(wanted[-8:], "little"))
+            rows = rows[_words(text, line_starts[rows] + len(wanted) - 7) == tail]
+        quotes[rows] = np.minimum(line_starts[rows] + len(wanted) + 1, len(text) - 1)
+        cell[rows] = number * games
+    found = np.flatnonzero(quotes)
+    begins, ends, game = quotes[found] + 1, ends[found] - 2, game[found]
+    plain = (data[begins - 1] == 0x22) & (ends >= begins)
+    odd[game[~plain]] = True
+
+    ends = np.maximum(ends, begins)
+    place = np.full(games * len(names), -1, dtype=np.int64)
+    place[cell[found] + game] = np.arange(len(found)) * 2  # a tag given twice: the last one stays
+    offsets = np.empty(2 * len(found) + 2, dtype=np.int64)
+    offsets[0:-2:2], offsets[1:-2:2] = begins, ends
+    offsets[-2:] = len(text)
+    return _taken(text, offsets, place)
+
+
+def _game_of(games: Positions, lines: Positions) -> Positions:
+    return np.asarray(np.searchsorted(games, lines, side="right") - 1)
+
+
+def _words(text: bytes, positions: Positions) -> NDArray[np.uint64]:
+    """Return the eight bytes at each position as one number."""
+    if len(text) < 8 or not len(positions):
+        return np.zeros(len(positions), dtype=np.uint64)
+    every = np.ndarray((len(text) - 7,), dtype="<u8", buffer=text, strides=(1,))
+    return np.asarray(every[np.clip(positions, 0, len(text) - 8)])
+
+
+def _taken(text: bytes, offsets: Positions, place: Positions) -> pl.Series:
+    """Return the spans at these places, null where the place is negative."""
+    spans = pa.LargeBinaryArray.from_buffers(
+        pa.large_binary(), len(offsets) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(text)]
+    )
+    # Not pa.array(place, mask=...): that would import pandas, where there is one, for nothing.
+    known = pa.py_buffer(np.packbits(place >= 0, bitorder="little"))
+    values = spans.take(pa.Array.from_buffers(pa.int64(), len(place), [known, pa.py_buffer(place)]))
+    try:
+        return pl.Series(pl.from_arrow(values.cast(pa.large_string())))
+    except pa.ArrowInvalid:
+        return pl.Series(
+            [None if value is None else decode(value) for value in values.to_pylist()],
+            dtype=pl.String,
+        )

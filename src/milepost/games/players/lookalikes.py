@@ -1,0 +1,154 @@
+"""Keys that may be one person under two names, or two persons under one: listed, never joined."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+import polars as pl
+
+from milepost.games.players.names import split_name
+from milepost.tables import LIKELY_DUPLICATES
+
+_LONGEST_CAREER = 80
+"""Years from first to last game that one person may span."""
+_SHORTEST_TYPO = 8
+"""Letters that a name needs for one changed letter to mean anything."""
+_CROWD = 40
+"""More keys than this under one surname and initial say nothing about any two of them."""
+
+
+def likely_duplicates(players: pl.DataFrame) -> pl.DataFrame:
+    """List pairs of keys that may be one person, and names that are shared by several ids.
+
+    The reasons: the same words in another order, an initial or a shorter form of the given name,
+    one letter changed, left out or swapped, and one name with several FIDE ids. Pairs whose years
+    cannot be one life, and pairs with two different FIDE ids (but for the last reason), are out.
+
+    Parameters
+    ----------
+    players
+        A players table, see `milepost.tables.PLAYERS`.
+    """
+    people = players.group_by("key").agg(
+        pl.col("games").sum(),
+        pl.col("first_year").min(),
+        pl.col("last_year").max(),
+        pl.col("fide_id").drop_nulls().unique().sort().alias("ids"),
+    )
+    facts = {row["key"]: row for row in people.sort("key").iter_rows(named=True)}
+    rows = []
+    seen = set()
+    for first, second, reason in _pairs(list(facts)):
+        pair = (min(first, second), max(first, second))
+        one, two = facts[pair[0]], facts[pair[1]]
+        namesakes = reason.startswith("one name")
+        if pair in seen or (not namesakes and (one["ids"] and two["ids"])):
+            continue
+        if not namesakes and not _one_life(one, two):
+            continue
+        seen.add(pair)
+        rows.append(
+            {
+                "key_1": pair[0], "key_2": pair[1], "reason": reason,
+                "games_1": one["games"], "games_2": two["games"],
+                "years_1": _years(one), "years_2": _years(two),
+            }
+        )  # fmt: skip
+    frame = (
+        pl.DataFrame(rows, schema=LIKELY_DUPLICATES.dtypes) if rows else LIKELY_DUPLICATES.empty()
+    )
+    return frame.sort(
+        pl.min_horizontal("games_1", "games_2"), "key_1", "key_2", descending=[True, False, False]
+    )
+
+
+def _pairs(keys: list[str]) -> Iterator[tuple[str, str, str]]:
+    yield from _grouped(
+        keys, lambda key: key.partition(" #")[0] if " #" in key else key, "one name, other FIDE ids"
+    )
+    plain = [key for key in keys if " #" not in key]
+    yield from _grouped(
+        plain, lambda key: " ".join(sorted(key.replace(",", "").split())), "same words, other order"
+    )
+    yield from _shorter_given_names(plain)
+    yield from _one_letter_apart(plain)
+
+
+def _grouped(keys: list[str], form: object, reason: str) -> Iterator[tuple[str, str, str]]:
+    groups: defaultdict[str, list[str]] = defaultdict(list)
+    assert callable(form)
+    for key in keys:
+        groups[form(key)].append(key)
+    for members in groups.values():
+        for place, first in enumerate(members):
+            for second in members[place + 1 :]:
+                yield first, second, reason
+
+
+def _shorter_given_names(keys: list[str]) -> Iterator[tuple[str, str, str]]:
+    """Same surname, and every given name of one begins the other's: "carlsen, m"."""
+    groups: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for key in keys:
+        surname, given = split_name(key)
+        if given and "," in key:
+            groups[(surname, given[0])].append(key)
+    for members in groups.values():
+        if len(members) > _CROWD:
+            continue
+        for place, first in enumerate(members):
+            for second in members[place + 1 :]:
+                shorter = sorted((split_name(first)[1], split_name(second)[1]), key=len)
+                ours, theirs = (given.split(" ") for given in shorter)
+                fits = len(ours) <= len(theirs) and all(
+                    long.startswith(short) for short, long in zip(ours, theirs, strict=False)
+                )
+                if fits:
+                    yield first, second, "same surname, shorter given name"
+
+
+def _one_letter_apart(keys: list[str]) -> Iterator[tuple[str, str, str]]:
+    """Pairs one change apart: they become equal when one letter is left out of one or both."""
+    shortened: defaultdict[str, list[str]] = defaultdict(list)
+    for key in keys:
+        if len(key) < _SHORTEST_TYPO or any(character.isdigit() for character in key):
+            continue
+        shortened[key].append(key)
+        for form in {key[:place] + key[place + 1 :] for place in range(len(key))}:
+            shortened[form].append(key)
+    for members in shortened.values():
+        for place, first in enumerate(members):
+            for second in members[place + 1 :]:
+                if first != second and _apart_by_one(first, second):
+                    yield first, second, "one letter apart"
+
+
+def _apart_by_one(first: str, second: str) -> bool:
+    """Whether one letter was changed, added, left out, or two neighbours swapped."""
+    start = 0
+    while start < min(len(first), len(second)) and first[start] == second[start]:
+        start += 1
+    ours, theirs = first[start:], second[start:]
+    return (
+        ours[1:] == theirs[1:]
+        or ours[1:] == theirs
+        or ours == theirs[1:]
+        or (ours[:2] == theirs[1::-1] and ours[2:] == theirs[2:])
+    )
+
+
+def _one_life(one: dict[str, int | None], two: dict[str, int | None]) -> bool:
+    years = [
+        year
+        for person in (one, two)
+        for year in (person["first_year"], person["last_year"])
+        if year is not None
+    ]
+    return not years or max(years) - min(years) <= _LONGEST_CAREER
+
+
+def _years(person: dict[str, int | None]) -> str | None:
+    first, last = person["first_year"], person["last_year"]
+    if first is None:
+        return None
+    return str(first) if first == last else f"{first}-{last}"

@@ -1,0 +1,131 @@
+"""Players' names: one form for the many ways in which the same spelling is written.
+
+Only what cannot change who is meant is evened out: case, blanks, diacritics on Latin letters, dots,
+hyphens and the blank behind the comma. Whether two different spellings are one person is decided in
+`milepost.games.players.resolve`, on evidence.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+import polars as pl
+
+_LETTERS_WITHOUT_PARTS = str.maketrans(
+    {
+        "ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "ı": "i", "ŋ": "n", "ŧ": "t",
+        "ß": "ss", "æ": "ae", "œ": "oe", "þ": "th", "ĳ": "ij",
+    }
+)  # fmt: skip
+_NOBODY = {
+    "",
+    "?",
+    "-",
+    "n",
+    "nn",
+    "n n",
+    "unknown",
+    "anonymous",
+    "player",
+    "white",
+    "black",
+    "noname",
+}
+_QUIET = re.compile(r"[.'’`´\"]+")
+_SEPARATORS = re.compile(r"[\s\-‐‑–]+")
+
+
+def normalise_name(name: str | None) -> str | None:
+    """Return the form of a name that its spellings share; `None` where no person is named.
+
+    >>> normalise_name("CARLSEN,Magnus")
+    'carlsen, magnus'
+    >>> normalise_name("Müller-Łoś , J.")
+    'muller los, j'
+    """
+    if name is None:
+        return None
+    # Quiet characters go first, since "´" falls apart into a blank and a mark, and once more,
+    # since some others become one.
+    plain = _QUIET.sub("", _folded(_QUIET.sub("", name)))
+    plain = _SEPARATORS.sub(" ", _without_diacritics(plain).translate(_LETTERS_WITHOUT_PARTS))
+    parts = [part.strip() for part in plain.split(",")]
+    joined = ", ".join(part for part in parts if part)
+    return None if joined in _NOBODY or not joined.strip("?* ") else joined
+
+
+def _folded(text: str) -> str:
+    """Even out case and compatibility forms: Unicode's caseless match (D146), taken apart."""
+    if text.isascii():
+        return text.lower()
+    for form in ("NFD", "NFKD", "NFKD"):
+        text = unicodedata.normalize(form, text).casefold()
+    return unicodedata.normalize("NFKD", text)
+
+
+def _without_diacritics(text: str) -> str:
+    """Drop marks on Latin letters only: elsewhere (Japanese, Indic) a mark makes another letter."""
+    if text.isascii():
+        return text
+    kept: list[str] = []
+    base_is_latin = False
+    for character in text:
+        if unicodedata.combining(character):
+            if base_is_latin:
+                continue
+        else:
+            base_is_latin = "LATIN" in unicodedata.name(character, "")
+        kept.append(character)
+    return unicodedata.normalize("NFC", "".join(kept))
+
+
+def normalise_names(names: pl.Series) -> pl.Series:
+    """Return `normalise_name` of every name; plain names all at once, the others one by one."""
+    plain = (
+        names.str.to_lowercase()
+        .str.replace_all(_QUIET.pattern, "")
+        .str.replace_all(_SEPARATORS.pattern, " ")
+        .str.replace_all(r"(?: ?,)+ ?", ", ")
+        .str.strip_chars(" ,")
+    )
+    is_plain = names.str.contains(r"^[\x20-\x7e]*$")
+    others = (~is_plain).fill_null(False).arg_true()
+    if len(others):
+        plain = plain.scatter(others, [normalise_name(name) for name in names[others]])
+    nobody = plain.is_in(sorted(_NOBODY)) | (plain.str.strip_chars("?* ") == "")
+    return plain.zip_with(~nobody, pl.Series([None], dtype=pl.String)) if nobody.any() else plain
+
+
+def name_signatures(names: pl.Series) -> pl.Series:
+    """Return surname and first initial of every name: what sources of one game agree on."""
+    key = normalise_names(names).alias("key")
+    return key.to_frame().select(
+        pl.when(pl.col("key").str.contains(", ", literal=True))
+        .then(
+            pl.concat_str(
+                pl.col("key").str.extract("^(.*?), "),
+                pl.lit("/"),
+                pl.col("key").str.extract("^.*?, (.)").fill_null(""),
+            )
+        )
+        .otherwise(
+            pl.concat_str(
+                pl.col("key").str.extract("([^ ]+)$"),
+                pl.lit("/"),
+                pl.col("key").str.extract("^(.).* ").fill_null(""),
+            )
+        )
+    )["key"] if len(key) else key  # fmt: skip
+
+
+def split_name(key: str) -> tuple[str, str]:
+    """Return surname and given names of a normalised name.
+
+    Without a comma the last word counts as the surname, as in "Magnus Carlsen".
+    """
+    surname, comma, given = key.partition(", ")
+    if comma:
+        return surname, given
+    words = key.split(" ")
+    return words[-1], " ".join(words[:-1])

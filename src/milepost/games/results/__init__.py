@@ -1,0 +1,1 @@
+"""Who beat whom: from games, or from any table."""

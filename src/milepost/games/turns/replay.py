@@ -1,0 +1,205 @@
+"""Turns: every decision of every game, with its position and what is known about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import chess
+import polars as pl
+
+from milepost.errors import InputError
+from milepost.games.turns.fen import FenWriter
+from milepost.games.turns.phases import OPENING, next_phase
+from milepost.tables import GAMES, TURNS
+
+BOOK_MOVES = 8
+"""Moves a side that count as book (Regan & Haworth 2011; the 2009 paper leaves out twelve)."""
+
+REPLAY_SCHEMA: dict[str, Any] = {
+    "row": pl.Int32,
+    "ply": pl.Int32,
+    "move_number": pl.Int32,
+    "white_moves": pl.Boolean,
+    "position": pl.String,
+    "played": pl.String,
+    "phase": pl.String,
+    "book": pl.Boolean,
+    "repetition": pl.Boolean,
+    "only_move": pl.Boolean,
+}
+
+
+class TurnRecorder:
+    """Writes down the turns of one game while it is played on a board."""
+
+    def __init__(self, board: chess.Board, *, row: int, book_plies: int):
+        """Begin a game.
+
+        Parameters
+        ----------
+        board
+            The board that the game is played on, in its first position.
+        row
+            The game's row in its frame.
+        book_plies
+            Half-moves that are marked as book.
+        """
+        self.rows: list[tuple[Any, ...]] = []
+        """What was written down, in the columns of `REPLAY_SCHEMA`."""
+        self._board = board
+        self._row = row
+        self._book_plies = book_plies
+        self._writer = FenWriter(board)
+        self._seen: set[str] = set()
+        self._phase = OPENING
+
+    def record(self, move: chess.Move, uci: str) -> None:
+        """Write down the position on the board and the move that is played next."""
+        board = self._board
+        placement = self._writer.placement()
+        self._phase = next_phase(board, self._phase)
+        legal = board.generate_legal_moves()
+        next(legal, None)
+        only_move = next(legal, None) is None
+        number = board.fullmove_number
+        ply = len(self.rows)
+        self.rows.append(
+            (
+                self._row,
+                ply,
+                number,
+                board.turn,
+                f"{placement} {board.halfmove_clock} {number}",
+                uci,
+                self._phase,
+                ply < self._book_plies,
+                placement in self._seen,
+                only_move,
+            )
+        )
+        self._seen.add(placement)
+        self._writer.will_play(move)
+
+
+def turns_of_games(games: Any, *, book_moves: int = BOOK_MOVES) -> pl.DataFrame:
+    """Return the turns of a games table, game by game, in the order in which they were played.
+
+    Parameters
+    ----------
+    games
+        A games table (polars, pandas, Arrow); see `milepost.tables.GAMES`.
+    book_moves
+        Moves a side that are marked as book. Games from a set-up position have no book.
+
+    Returns
+    -------
+    polars.DataFrame
+        See `milepost.tables.TURNS`.
+
+    Raises
+    ------
+    InputError
+        If a game's moves are not legal from its first position.
+    """
+    frame = GAMES.conform(games)
+    return attach_games(replay(frame, book_moves=book_moves), frame)
+
+
+def replay(games: pl.DataFrame, *, book_moves: int = BOOK_MOVES) -> pl.DataFrame:
+    """Replay the games of a frame; `row` of the result is the game's row in the frame."""
+    rows: list[tuple[Any, ...]] = []
+    chosen = games.select("game_id", "moves", "fen", "variant")
+    for row, (game_id, moves, fen, variant) in enumerate(chosen.iter_rows()):
+        if not moves:
+            continue  # also a game whose FEN tag is no position: it was kept without moves
+        try:
+            board = chess.Board(fen or chess.STARTING_FEN, chess960=variant == "chess960")
+        except ValueError as error:
+            raise InputError(f"game {game_id}: the FEN is not a position: {error}") from error
+        recorder = TurnRecorder(board, row=row, book_plies=book_plies_of(fen, book_moves))
+        for ply, uci in enumerate(moves.split()):
+            try:
+                move = chess.Move.from_uci(uci)
+            except ValueError as error:
+                raise InputError(f"game {game_id}, ply {ply + 1}: {error}") from error
+            if not board.is_legal(move):
+                raise InputError(f"game {game_id}, ply {ply + 1}: {uci} is not legal")
+            recorder.record(move, uci)
+            board.push(move)
+        rows += recorder.rows
+    return replayed_frame(rows)
+
+
+def replayed_frame(rows: list[tuple[Any, ...]]) -> pl.DataFrame:
+    """Return what recorders have written down as a frame."""
+    columns = zip(*rows, strict=True) if rows else ([] for _ in REPLAY_SCHEMA)
+    return pl.DataFrame(
+        [
+            pl.Series(name, values, dtype=dtype)
+            for (name, dtype), values in zip(REPLAY_SCHEMA.items(), columns, strict=True)
+        ]
+    )
+
+
+def book_plies_of(fen: str | None, book_moves: int) -> int:
+    """Return how many half-moves of a game are book: none after a set-up position."""
+    set_up = bool(fen) and fen != chess.STARTING_FEN
+    return 0 if set_up else 2 * book_moves
+
+
+def attach_games(replayed: pl.DataFrame, games: pl.DataFrame) -> pl.DataFrame:
+    """Add to replayed turns what the game knows: players, Elos, clocks, event, score."""
+    about = games.with_row_index("row").with_columns(pl.col("row").cast(pl.Int32))
+    if "group" not in about.columns:
+        about = about.with_columns(pl.lit(None, dtype=pl.String).alias("group"))
+    joined = replayed.join(about.drop("moves"), on="row", how="inner", maintain_order="left")
+    white = pl.col("white_moves")
+    ply = pl.col("ply")
+    white_score = (
+        pl.when(pl.col("result") == "1-0")
+        .then(1.0)
+        .when(pl.col("result") == "0-1")
+        .then(0.0)
+        .when(pl.col("result") == "1/2-1/2")
+        .then(0.5)
+    )
+
+    def mover(column: str) -> pl.Expr:
+        return pl.when(white).then(pl.col(f"white_{column}")).otherwise(pl.col(f"black_{column}"))
+
+    def opponent(column: str) -> pl.Expr:
+        return pl.when(white).then(pl.col(f"black_{column}")).otherwise(pl.col(f"white_{column}"))
+
+    # Players without a name are still two different people in one game.
+    turns = joined.with_columns(
+        pl.coalesce("white_key", "white").alias("white_key"),
+        pl.coalesce("black_key", "black").alias("black_key"),
+    ).with_columns(
+        mover("key").alias("mover"),
+        opponent("key").alias("opponent"),
+        pl.when(white).then(pl.lit("white")).otherwise(pl.lit("black")).alias("colour"),
+        mover("elo").alias("mover_elo"),
+        opponent("elo").alias("opponent_elo"),
+        _clock_before(ply).alias("clock_before"),
+        pl.col("clocks").list.get(ply, null_on_oob=True).alias("clock_after"),
+        pl.col("elapsed").list.get(ply, null_on_oob=True).alias("seconds"),
+        *(
+            pl.when(white).then(value).otherwise(-value).alias(name)
+            for name in ("eval_cp", "eval_mate")
+            for value in (pl.col(name).list.get(ply, null_on_oob=True),)
+        ),
+        pl.when(white).then(white_score).otherwise(1.0 - white_score).alias("score"),
+    )
+    spent = pl.col("clock_before") - pl.col("clock_after") + _increment().fill_null(0.0)
+    turns = turns.with_columns(pl.coalesce("seconds", spent.clip(lower_bound=0.0)).alias("seconds"))
+    return TURNS.conform(turns).select(TURNS.names)
+
+
+def _clock_before(ply: pl.Expr) -> pl.Expr:
+    """The clock after the mover's last move; before the first one nothing is known for sure."""
+    before = pl.col("clocks").list.get(ply - 2, null_on_oob=True)
+    return pl.when(ply >= 2).then(before)
+
+
+def _increment() -> pl.Expr:
+    return pl.col("time_control").str.extract(r"^\s*(?:\d+/)?\d+\+(\d+)").cast(pl.Float64)

@@ -1,0 +1,1 @@
+"""Elo and Glicko-2, to compare with."""

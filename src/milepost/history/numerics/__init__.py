@@ -1,0 +1,1 @@
+"""Truncated Gaussians, in one dimension and in two."""

@@ -1,0 +1,1 @@
+"""Results foretold from what came before only."""

@@ -1,0 +1,1 @@
+"""To the fixed point: sweeps, Newton steps and their linear equations."""

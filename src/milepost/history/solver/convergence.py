@@ -1,0 +1,273 @@
+"""Sweeps until the fixed point is near, and known to be near.
+
+Every sweep is followed by a Newton step over all means at once (`milepost.history.solver.newton`).
+The step says how far the means were from the fixed point: a last sweep's change alone says little,
+for weakly linked groups move slowly. After the step they are nearer; how much, the ratio r of
+the last Newton steps s tells: s r / (1 - r). What Newton does not see (standard deviations, draw
+margins) is judged likewise by its changes from sweep to sweep. A step is shortened if the one
+before it did not bring the next one down. When both estimates are below the tolerance, the last
+step is taken and that is the answer.
+
+Two workers take the periods up to a border and from it on; messages cross the border twice a
+sweep. The fixed point is the same, and the answer does not depend on the workers' timing.
+"""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from milepost.errors import InputError, MilepostWarning
+from milepost.history.records import Floats, Records
+from milepost.history.solver.conjugate import InParallel, Ranges
+from milepost.history.solver.newton import Learning, Step, newton_step
+from milepost.history.ttt.graph import Chains, Graph, Sums
+from milepost.history.ttt.state import SkillModel
+
+LEAST = 0.2
+"""Steps are never taken to shrink by more than this factor."""
+
+
+class ConvergenceWarning(MilepostWarning):
+    """A history stopped before it was as near to its fixed point as asked."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What a progress callback is told after each sweep."""
+
+    number: int
+    """How many sweeps were made."""
+    remaining_error: float
+    """Estimated distance to the fixed point, in rating points: the largest over all nodes."""
+    skipped: int
+    """Updates left out in this sweep because a cavity was not a proper Gaussian."""
+
+
+Progress = Callable[[Sweep], None]
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """How the sweeps ended."""
+
+    converged: bool
+    """Whether the estimated distance came below the tolerance."""
+    sweeps: int
+    """How many sweeps were made."""
+    remaining_error: float
+    """Estimated distance to the fixed point, in rating points: the largest over all nodes."""
+    skipped: int
+    """Updates left out in the last sweep because a cavity was not a proper Gaussian."""
+
+
+class SweepState(Protocol):
+    """What a model must offer to be brought to its fixed point."""
+
+    records: Records
+    graph: Graph
+    chains: Chains
+    level: Floats
+    advantage: Floats
+
+    @property
+    def model(self) -> SkillModel:
+        """The model's numbers."""
+        ...
+
+    def forward(self, begin: int, end: int) -> int:
+        """Go forward through periods."""
+        ...
+
+    def backward(self, begin: int, end: int) -> int:
+        """Go back through periods."""
+        ...
+
+    def exchange(self, border_period: int) -> None:
+        """Pass messages across a border between workers."""
+        ...
+
+    def shift(self, by: Floats) -> None:
+        """Move the skill of every node."""
+        ...
+
+    def linearise(self, begin: int, end: int, means: Floats, curvature: Floats, sums: Sums) -> None:
+        """Write each game's Gaussian stand-in."""
+        ...
+
+    def snapshot(self) -> Floats:
+        """Return what a sweep changes besides the means of the skills."""
+        ...
+
+
+def converge(
+    state: SweepState, *, tolerance: float, max_sweeps: int, learning: Learning,
+    progress: Progress | None = None, workers: int = 1,
+) -> Convergence:  # fmt: skip
+    """Sweep until the estimated distance to the fixed point is below the tolerance.
+
+    Parameters
+    ----------
+    state
+        The messages; they are changed in place.
+    tolerance
+        The distance, in rating points.
+    max_sweeps
+        Where to give up.
+    learning
+        What is learned beside the skills.
+    progress
+        Called after every sweep.
+    workers
+        1 or 2: threads.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If `max_sweeps` were not enough.
+    """
+    if max_sweeps < 1:
+        raise InputError(f"expected at least one sweep, got max_sweeps={max_sweeps}")
+    ranges = _ranges(state.graph, workers)
+    with ThreadPoolExecutor(max_workers=len(ranges)) as pool:
+        outcome = _converge(
+            state, tolerance, max_sweeps, learning, progress, ranges, _parallel(pool, ranges)
+        )
+    if not outcome.converged:
+        warnings.warn(
+            f"after {outcome.sweeps} sweeps the history is still about "
+            f"{outcome.remaining_error:.3g} points from its fixed point (asked: {tolerance:.3g})",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    return outcome
+
+
+def _converge(
+    state: SweepState, tolerance: float, max_sweeps: int, learning: Learning,
+    progress: Progress | None, ranges: Ranges, in_parallel: InParallel,
+) -> Convergence:  # fmt: skip
+    trust = 1.0
+    remaining = np.inf
+    changes: list[float] = []
+    distances: list[float] = []
+    before: Floats | None = None
+    for number in range(1, max_sweeps + 1):
+        skipped = _sweep(state, ranges, in_parallel, first=number == 1)
+        after = state.snapshot()
+        if before is not None:
+            changes.append(float(np.max(np.abs(after - before))))
+        before = after
+        ahead = _geometric(changes)
+        # A step is found well where it may be the last one, roughly where it cannot be.
+        enough = tolerance * (1.0 - LEAST) / LEAST if ahead <= tolerance else 0.0
+        newton = _newton(state, learning, ranges, in_parallel, enough)
+        distances.append(_largest(newton))
+        # A step that brought no gain is taken more carefully the next time.
+        gained = len(distances) < 2 or distances[-1] < distances[-2]
+        trust = min(1.0, 2.0 * trust) if gained else 0.5 * trust
+        # The step itself bounds it, where rounding leaves no ratio to go by.
+        remaining = max(min(_geometric(distances), distances[-1]), ahead)
+        if progress is not None:
+            progress(Sweep(number, remaining, skipped))
+        if remaining <= tolerance:
+            # The step is free and still an improvement.
+            _take(state, newton, 1.0)
+            return Convergence(True, number, remaining, skipped)
+        if np.isfinite(distances[-1]) and number < max_sweeps:
+            _take(state, newton, trust)
+    return Convergence(False, max_sweeps, float(remaining), skipped)
+
+
+def _sweep(state: SweepState, ranges: Ranges, in_parallel: InParallel, *, first: bool) -> int:
+    """One sweep: forward and back; with two workers inwards from both ends, then outwards again.
+
+    So news crosses the border in the middle of every sweep, and reaches all periods in one sweep as
+    it does with one worker. The very first way forward is the filter and is not divided.
+    """
+    counts: list[int] = []
+    early, late = ranges[0], ranges[-1]
+
+    def task(way: Callable[[int, int], int], part: tuple[int, int]) -> Callable[[], None]:
+        return lambda: counts.append(way(*part))
+
+    if first or len(ranges) == 1:
+        counts.append(state.forward(0, late[1]))
+    else:
+        in_parallel([task(state.forward, early), task(state.backward, late)])
+        state.exchange(late[0])
+    if len(ranges) == 1:
+        counts.append(state.backward(0, late[1]))
+        return sum(counts)
+    outwards = state.backward if first else state.forward
+    in_parallel([task(state.backward, early), task(outwards, late)])
+    state.exchange(late[0])
+    return sum(counts)
+
+
+def _newton(
+    state: SweepState, learning: Learning, ranges: Ranges, in_parallel: InParallel, enough: float
+) -> Step:
+    model = state.model
+    # The newcomers' level moves whole eras: its equations are stiffer and need more care.
+    return newton_step(
+        state, sigma=model.sigma, beta=model.beta, tau=model.tau, clock=state.records.clock,
+        learning=learning, ranges=ranges, in_parallel=in_parallel,
+        accuracy=1e-4 if learning.level_drift else 1e-3, enough=enough,
+    )  # fmt: skip
+
+
+def _take(state: SweepState, step: Step, share: float) -> None:
+    state.shift(share * step.skills)
+    state.level += share * step.level
+    state.advantage += share * step.advantage
+
+
+def _largest(step: Step) -> float:
+    return float(max(np.max(np.abs(part)) for part in step[:3]))
+
+
+def _geometric(steps: list[float]) -> float:
+    """Return what a geometric series still has to go after its last step."""
+    if steps and steps[-1] == 0.0:
+        return 0.0
+    if len(steps) < 2 or not np.isfinite(steps[-1]):
+        return np.inf
+    ratios = [
+        late / early if early > 0.0 else 1.0 for early, late in itertools.pairwise(steps[-3:])
+    ]
+    # One lucky small ratio is not believed; the larger of two is, if it is not too small.
+    ratio = min(max(LEAST if len(ratios) > 1 else 0.3, *ratios), 0.98)
+    return steps[-1] * ratio / (1.0 - ratio)
+
+
+def _ranges(graph: Graph, workers: int) -> Ranges:
+    """Cut the periods in one or two parts with about as many games each."""
+    periods = len(graph.game_start) - 1
+    if workers not in (1, 2):
+        raise InputError(f"expected 1 or 2 workers, got {workers!r}")
+    border = int(np.searchsorted(graph.game_start, graph.game_start[-1] // 2))
+    if workers == 1 or not 0 < border < periods:
+        return [(0, periods)]
+    return [(0, border), (border, periods)]
+
+
+def _parallel(pool: ThreadPoolExecutor, ranges: Ranges) -> InParallel:
+    def run(tasks: list[Callable[[], None]]) -> None:
+        if len(ranges) == 1:
+            for task in tasks:
+                task()
+            return
+        # The first part runs here: one hand-over less.
+        others = [pool.submit(task) for task in tasks[1:]]
+        tasks[0]()
+        for other in others:
+            other.result()
+
+    return run

@@ -1,0 +1,179 @@
+"""How far the means are from the fixed point: one Newton step over all players and times at once.
+
+Every game's factor, seen from its cavities, acts on the two skills like a Gaussian observation of
+their difference. With these stand-ins the history is one linear Gaussian model, in which message
+passing would end at the exact means (Weiss & Freeman 2001); the difference between those and the
+present means is the distance to the fixed point, to first order. It solves H d = g, H sparse,
+symmetric and positive definite, by conjugate gradients (`milepost.history.solver.conjugate`).
+
+What sweeps are slow at (the levels of weakly linked groups) is solved here like everything else,
+and so are the paths that are learned with the skills: the newcomers' level by period
+(L_first = 0, a random walk of `level_drift`) and the first mover's advantage (prior N(0, beta²),
+one number, or a random walk by period of `advantage_drift`). Both are maxima of the evidence times
+these priors: at the solution its gradient vanishes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from milepost.history.records import Floats, Ints
+from milepost.history.solver.conjugate import (
+    InParallel,
+    Paths,
+    Ranges,
+    System,
+    call,
+    path_links,
+    path_product,
+    solve,
+)
+from milepost.history.ttt.graph import Chains, Graph, Longs, Sums
+from milepost.kernels import kernel
+
+ROUGH = 0.05
+"""The accuracy of a step that is not the last one."""
+
+
+@dataclass(frozen=True)
+class Learning:
+    """What is learned beside the skills."""
+
+    level_drift: float = 0.0
+    """Variance a unit of time adds to the newcomers' level; 0 = the level is not learned."""
+    advantage: str | None = None
+    """``"constant"``, ``"by-period"``, or `None`: the first mover's advantage is given."""
+    advantage_drift: float = 0.0
+    """Variance a unit of time adds to the advantage by period."""
+    advantage_prior: float = 1.0
+    """Prior variance of the advantage."""
+
+
+class Step(NamedTuple):
+    """A Newton step: add it to reach the fixed point, to first order."""
+
+    skills: Floats
+    """For each node."""
+    level: Floats
+    """For each period."""
+    advantage: Floats
+    """For each period."""
+    iterations: int
+    """Of the conjugate gradients."""
+    residual: float
+    """What is left of the equations' residual, relative."""
+
+
+class State(Protocol):
+    """What a model under way must offer."""
+
+    graph: Graph
+    chains: Chains
+    level: Floats
+    advantage: Floats
+
+    def linearise(self, begin: int, end: int, means: Floats, curvature: Floats, sums: Sums) -> None:
+        """Write each game's Gaussian stand-in, and add it up at its nodes and its period."""
+        ...
+
+
+def newton_step(
+    state: State, *, sigma: float, beta: float, tau: float, clock: Floats, learning: Learning,
+    ranges: Ranges, in_parallel: InParallel, accuracy: float = 1e-4, enough: float = np.inf,
+) -> Step:  # fmt: skip
+    """Return the distance from the present means to those of the fixed point.
+
+    Parameters
+    ----------
+    state
+        The messages.
+    sigma, beta, tau
+        As in `milepost.history.fit`.
+    clock
+        The place of each period on the clock.
+    learning
+        Which paths are solved for too.
+    ranges, in_parallel
+        The periods that each worker takes, and how the workers are run.
+    accuracy
+        Where the conjugate gradients stop: see `milepost.history.solver.conjugate.solve`.
+    enough
+        A step with a part larger than this, in points, is not the last one and may be rough.
+    """
+    graph = state.graph
+    nodes, periods = len(graph.previous), len(clock)
+    curvature = np.empty(len(graph.first))
+    sums = Sums(np.zeros(nodes), np.zeros(nodes), np.zeros(periods), np.zeros(periods))
+    means = state.chains.belief[:, 1] / state.chains.belief[:, 0]
+    in_parallel([call(state.linearise, *part, means, curvature, sums) for part in ranges])
+    # A drift of zero ties nodes together; 1e-12 beta² is that tie to all digits that matter here,
+    # and loose enough that rounding leaves the rest its digits.
+    link = 1.0 / np.maximum(tau**2 * graph.elapsed, 1e-12 * beta**2)
+    prior = 1.0 / sigma**2
+    _pull_of_lives(graph.previous, graph.node_start, means, state.level, link, prior, sums.pull)
+    paths = _paths(graph, clock, learning)
+    right = np.concatenate([
+        _level_pull(graph, paths, prior, means, state.level),
+        _advantage_pull(paths, sums.lead_pull, state.advantage),
+    ])  # fmt: skip
+    system = System(
+        graph, curvature, sums.degree, sums.lead_degree, link, prior, paths, ranges, in_parallel
+    )
+    found = solve(system, sums.pull, right, accuracy=accuracy, rough=ROUGH, enough=enough)
+    return Step(
+        found.skills, found.paths[:periods], found.paths[periods:], found.iterations,
+        found.residual,
+    )  # fmt: skip
+
+
+def _paths(graph: Graph, clock: Floats, learning: Learning) -> Paths:
+    by_period = learning.advantage == "by-period"
+    gaps = np.diff(clock)
+    return Paths(
+        levelling=learning.level_drift > 0.0,
+        leading=learning.advantage is not None,
+        by_period=by_period,
+        newcomers=np.add.reduceat((graph.previous < 0).astype(np.float64), graph.node_start[:-1]),
+        level_link=path_links(gaps, learning.level_drift),
+        lead_link=path_links(gaps, learning.advantage_drift if by_period else 0.0),
+        lead_prior=1.0 / learning.advantage_prior,
+    )
+
+
+def _level_pull(graph: Graph, paths: Paths, prior: float, means: Floats, level: Floats) -> Floats:
+    if not paths.levelling:
+        return np.zeros(len(level))
+    new = np.flatnonzero(graph.previous < 0)
+    period = np.searchsorted(graph.node_start, new, side="right") - 1
+    sums = np.bincount(period, weights=means[new], minlength=len(level))
+    pull = (sums - paths.newcomers * level) * prior - path_product(paths.level_link, level)
+    pull[0] = 0.0
+    return np.asarray(pull)
+
+
+def _advantage_pull(paths: Paths, lead_pull: Floats, advantage: Floats) -> Floats:
+    if not paths.leading:
+        return np.zeros(len(advantage))
+    pull = lead_pull - path_product(paths.lead_link, advantage)
+    pull[0] -= paths.lead_prior * advantage[0]
+    return pull if paths.by_period else np.full(len(advantage), pull.sum())
+
+
+@kernel
+def _pull_of_lives(
+    previous: Ints, node_start: Longs, means: Floats, level: Floats, link: Floats, prior: float,
+    pull: Floats,
+) -> None:  # fmt: skip
+    """Add what the prior and the drift pull each node by."""
+    for period in range(len(node_start) - 1):
+        for node in range(node_start[period], node_start[period + 1]):
+            before = previous[node]
+            if before < 0:
+                pull[node] -= prior * (means[node] - level[period])
+            else:
+                force = link[node] * (means[node] - means[before])
+                pull[node] -= force
+                pull[before] += force

@@ -1,0 +1,1 @@
+"""Games of any number of sides, each of any number of players."""

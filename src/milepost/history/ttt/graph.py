@@ -1,0 +1,161 @@
+"""The factor graph of a history as arrays, and the messages along the players' lives.
+
+All beliefs are Gaussians in natural form: column 0 the precision pi, column 1 precision times mean.
+Means are counted from the prior mean `mu`, so that sums of many terms keep their digits.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from milepost.history.records import Floats, Ints, Records
+from milepost.kernels import kernel
+
+Bools = npt.NDArray[np.bool_]
+Longs = npt.NDArray[np.int64]
+Signs = npt.NDArray[np.int8]
+Indices = npt.NDArray[np.uint32]
+"""Numbers of nodes that are never negative: a kernel need not check that they are not."""
+
+
+class Graph(NamedTuple):
+    """What does not change while messages run."""
+
+    first: Indices
+    """For each game, the winner's node (in a draw: player_1's)."""
+    second: Indices
+    """For each game, the other node."""
+    drawn: Bools
+    """For each game, whether it was drawn."""
+    mover: Signs
+    """For each game, 1 if `first` moved first, -1 if `second` did, else 0."""
+    weight: Floats
+    """For each game, its weight; empty = all 1."""
+    game_start: Longs
+    """Where each period's games begin."""
+    node_start: Longs
+    """Where each period's nodes begin."""
+    previous: Ints
+    """For each node, the player's node before it; -1 = none."""
+    following: Ints
+    """For each node, the player's node after it; -1 = none."""
+    elapsed: Floats
+    """For each node, the time since the node before it."""
+
+
+class Chains(NamedTuple):
+    """One Gaussian quantity through the players' lives: skill, or draw margin."""
+
+    belief: Floats
+    """For each node, everything known: forward, backward and the games' messages."""
+    forward: Floats
+    """For each node, the message from the past (or the prior)."""
+    backward: Floats
+    """For each node, the message from the future."""
+
+
+class Sums(NamedTuple):
+    """What the games' Gaussian stand-ins add up to: see `milepost.history.solver.newton`."""
+
+    degree: Floats
+    """For each node, the precision of its games."""
+    pull: Floats
+    """For each node, what its games pull it by."""
+    lead_degree: Floats
+    """For each period, the precision of the games with a first mover."""
+    lead_pull: Floats
+    """For each period, what they pull the first mover's advantage by."""
+
+
+def graph_of(records: Records) -> Graph:
+    """Return the arrays of the records that the kernels need."""
+    return Graph(
+        records.first.view(np.uint32), records.second.view(np.uint32), records.drawn,
+        records.mover, records.weight,
+        records.game_start, records.node_start, records.previous, records.following,
+        records.elapsed,
+    )  # fmt: skip
+
+
+def no_chains(nodes: int) -> Chains:
+    """Return chains that know nothing yet."""
+    return Chains(np.zeros((nodes, 2)), np.zeros((nodes, 2)), np.zeros((nodes, 2)))
+
+
+@kernel
+def receive_past(
+    graph: Graph, chains: Chains, period: int, low: int, precision: float, mean: float, drift: float
+) -> None:
+    """Bring the forward messages of a period's nodes up to date.
+
+    Nodes whose predecessor lies before node `low` keep the message they have: another worker's.
+    `precision` and `mean` are the prior of players who appear for the first time; `drift` is the
+    variance a unit of time adds.
+    """
+    for node in range(graph.node_start[period], graph.node_start[period + 1]):
+        before = graph.previous[node]
+        if before < 0:
+            pi, tau = precision, precision * mean
+        elif before >= low:
+            pi = chains.belief[before, 0] - chains.backward[before, 0]
+            tau = chains.belief[before, 1] - chains.backward[before, 1]
+            shrink = 1.0 / (1.0 + pi * drift * graph.elapsed[node])
+            pi, tau = pi * shrink, tau * shrink
+        else:
+            continue
+        chains.belief[node, 0] += pi - chains.forward[node, 0]
+        chains.belief[node, 1] += tau - chains.forward[node, 1]
+        chains.forward[node, 0] = pi
+        chains.forward[node, 1] = tau
+
+
+@kernel
+def receive_future(graph: Graph, chains: Chains, period: int, high: int, drift: float) -> None:
+    """Bring the backward messages of a period's nodes up to date; those from `high` on stay."""
+    for node in range(graph.node_start[period], graph.node_start[period + 1]):
+        after = graph.following[node]
+        if after < 0 or after >= high:
+            continue
+        pi = chains.belief[after, 0] - chains.forward[after, 0]
+        tau = chains.belief[after, 1] - chains.forward[after, 1]
+        shrink = 1.0 / (1.0 + pi * drift * graph.elapsed[after])
+        pi, tau = pi * shrink, tau * shrink
+        chains.belief[node, 0] += pi - chains.backward[node, 0]
+        chains.belief[node, 1] += tau - chains.backward[node, 1]
+        chains.backward[node, 0] = pi
+        chains.backward[node, 1] = tau
+
+
+@kernel
+def exchange(graph: Graph, chains: Chains, border: int, drift: float) -> None:
+    """Pass the messages across a border between two workers' nodes, both ways."""
+    for node in range(border, len(graph.previous)):
+        before = graph.previous[node]
+        if before < 0 or before >= border:
+            continue
+        gap = drift * graph.elapsed[node]
+        pi = chains.belief[before, 0] - chains.backward[before, 0]
+        tau = chains.belief[before, 1] - chains.backward[before, 1]
+        back_pi = chains.belief[node, 0] - chains.forward[node, 0]
+        back_tau = chains.belief[node, 1] - chains.forward[node, 1]
+        shrink = 1.0 / (1.0 + pi * gap)
+        chains.belief[node, 0] += pi * shrink - chains.forward[node, 0]
+        chains.belief[node, 1] += tau * shrink - chains.forward[node, 1]
+        chains.forward[node, 0] = pi * shrink
+        chains.forward[node, 1] = tau * shrink
+        shrink = 1.0 / (1.0 + back_pi * gap)
+        chains.belief[before, 0] += back_pi * shrink - chains.backward[before, 0]
+        chains.belief[before, 1] += back_tau * shrink - chains.backward[before, 1]
+        chains.backward[before, 0] = back_pi * shrink
+        chains.backward[before, 1] = back_tau * shrink
+
+
+@kernel
+def shift_chains(chains: Chains, shift: Floats) -> None:
+    """Move every node by `shift`: beliefs and messages as if the whole scale moved there."""
+    for node in range(len(shift)):
+        for array in (chains.belief, chains.forward, chains.backward):
+            array[node, 1] += array[node, 0] * shift[node]

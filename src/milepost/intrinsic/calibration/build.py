@@ -1,0 +1,252 @@
+"""Make a calibration of the decisions of players whose ratings are known."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy.stats import binom, norm
+
+from milepost.choice.evaluation.evaluate import evaluate, prepare
+from milepost.choice.projections import SLIPS
+from milepost.choice.spreads import Floats, Ints, Spreads
+from milepost.errors import InputError
+from milepost.fit.agent import NotConvergedWarning
+from milepost.fit.cohorts import CohortFits, fit_cohorts
+from milepost.fit.comparison.compare import rating_bands, score_choices, split_folds
+from milepost.fit.comparison.gate import NOISE, HeldOut, gate_table
+from milepost.intrinsic.calibration.calibration import Calibration
+from milepost.intrinsic.calibration.held_out import SIZES, accuracy_table, read_unseen
+from milepost.intrinsic.calibration.maps import KINDS, RatingMap, fit_map, mileposts
+from milepost.intrinsic.calibration.paths import AgentPath
+from milepost.intrinsic.calibration.player_variation import Spread, measure_spread
+from milepost.intrinsic.rating.likelihood_grid import RUNGS, climb
+
+JUDGED_BY = 250
+"""Maps are chosen by their error at so many turns."""
+CHANCE = 0.05
+"""A map is refuted if a true one would fail as many cells with less probability than this."""
+_CRITERIA = ("mm", "ad", *(f"slips{limit:g}" for limit in SLIPS))
+
+
+def calibrate(
+    spreads: Spreads,
+    players: Sequence[Any],
+    *,
+    name: str,
+    setup: str,
+    setup_text: str = "",
+    kinds: Sequence[str] = KINDS,
+    folds: int = 5,
+    repeats: int = 5,
+    seed: int = 2011,
+    c_line: tuple[float, float] | None = None,
+    whole_games: tuple[Spreads, Sequence[Any]] | None = None,
+    made: Mapping[str, Any] | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Calibration:
+    """Fit all maps, choose between them by games they have not seen, measure how players vary.
+
+    Parameters
+    ----------
+    spreads
+        The decisions, grouped by game, with the rating of every chooser.
+    players
+        Who chose, for each decision.
+    name
+        The name of the calibration.
+    setup, setup_text
+        Digest of the engine set-up, and the set-up in words.
+    kinds
+        The maps to try; see `milepost.intrinsic.calibration.maps`.
+    folds, repeats, seed
+        Folds of the cross-validation, how often pieces are drawn from it, and the seed of both.
+    c_line
+        The line of c of another (reference) period for the mileposts' table [default: fitted here].
+    whole_games
+        Further decisions and who made them, to measure the spread of players by: whole games tell
+        of form, several games of a player tell him from others [default: the decisions].
+    made
+        Provenance for the file.
+    progress
+        Called with what is being done, how many steps are done, and how many there are.
+
+    Raises
+    ------
+    InputError
+        If ratings are missing, there are too few mileposts, or no map can be fitted.
+    """
+    if spreads.rating is None or not np.isfinite(spreads.rating).all():
+        raise InputError("a calibration needs the rating of every chooser")
+    steps = 2 + 2 * len(kinds)
+    tell = progress or (lambda what, done, total: None)
+    tell("mileposts", 0, steps)
+    fold = split_folds(spreads, folds, np.random.default_rng(seed))
+    labels, bands = rating_bands(spreads)
+    cohorts = fit_cohorts(mileposts(spreads), line=c_line)
+    own_line = cohorts if c_line is None else fit_cohorts(mileposts(spreads))
+    found: dict[str, RatingMap] = {}
+    readers: dict[str, Callable[[Ints], float]] = {}
+    gates: dict[str, pl.DataFrame] = {}
+    rows: list[dict[str, Any]] = []
+    for number, kind in enumerate(kinds):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", NotConvergedWarning)
+            try:
+                tell(f"{kind}: all turns", 1 + 2 * number, steps)
+                found[kind] = fit_map(kind, spreads, cohorts=own_line)
+                tell(f"{kind}: held out", 2 + 2 * number, steps)
+                unseen = read_unseen(kind, spreads, fold, start=found[kind])
+            except (InputError, NotConvergedWarning) as error:
+                found.pop(kind, None)
+                rows.append({"map": kind, "failed": str(error)})
+                continue
+        readers[kind] = unseen.read
+        gates[kind] = gate_table(unseen.said, bands, labels)
+        loss = -float(spreads.weights @ unseen.said.ln_chosen / spreads.weights.sum())
+        rows.append({"map": kind, "log_loss": loss, **judge(gates[kind], unseen.said)})
+    if not found:
+        raise InputError("no map could be fitted: " + "; ".join(str(r["failed"]) for r in rows))
+    tell("errors of the maps", steps - 1, steps)
+    table = accuracy_table(readers, spreads, repeats=repeats, seed=seed)
+    tried = _tried(rows, table)
+    kind = choose(tried)
+    best = found[kind]
+    tell("spread of the players", steps - 1, steps)
+    spread = _spread(best, *(whole_games or (spreads, players)))
+    return Calibration(
+        name=name,
+        setup=setup,
+        setup_text=setup_text,
+        map=best,
+        spread=spread,
+        map_error=error_of_map(spreads, best.path),
+        mileposts=milepost_table(cohorts),
+        c_line=cohorts.line,
+        tried=tried,
+        gate=gates[kind],
+        counts={
+            "turns": len(spreads),
+            "games": spreads.number_of_groups,
+            "players": len(set(players)),
+            "turns of whole games": len(whole_games[0]) if whole_games else 0,
+        },
+        notes=_notes(tried, kind),
+        made=dict(made or {}),
+    )
+
+
+def _spread(found: RatingMap, spreads: Spreads, players: Sequence[Any]) -> Spread:
+    """The agents that read a rating by percentile or error have a likelihood too: it measures."""
+    if spreads.rating is None or not np.isfinite(spreads.rating).all():
+        raise InputError("the spread of players needs the rating of every chooser")
+    _, codes = np.unique(np.asarray(players, dtype=str), return_inverse=True)
+    path, own = found.path, spreads.rating
+    said = score_choices(spreads, path.model, path.theta(own))
+    ladder = climb(spreads, path)
+    return measure_spread(ladder, said, own, codes.astype(np.int64), spreads.groups)
+
+
+def milepost_table(cohorts: CohortFits) -> pl.DataFrame:
+    """Return the paper's table, the column of the level named milepost."""
+    return cohorts.to_frame().rename({"level": "milepost"}).drop("percentile_rms")
+
+
+def judge(gate: pl.DataFrame, said: HeldOut) -> dict[str, Any]:
+    """Return what the gate says of a map: by the letter, by chance, and over all bands at once.
+
+    By the letter every cell must pass; with a few thousand turns even true agents do not. So a cell
+    counts as refuted if it fails by the letter and by more than two standard errors; a map is
+    admitted if true agents would have as many refuted cells with a probability of at least 5 %.
+    """
+    refuted = 0
+    for row in gate.iter_rows(named=True):
+        for key in _CRITERIA:
+            gap = abs(row[f"{key}_projected"] - row[f"{key}_actual"])
+            refuted += not row[f"{key}_passes"] and gap > NOISE * row[f"{key}_se"]
+    cells = len(_CRITERIA) * len(gate)
+    beyond = 2 * float(norm.sf(NOISE))
+    chance = float(binom.sf(refuted - 1, cells, beyond))
+    share = said.weights / said.weights.sum()
+    slips = {}
+    for place, limit in enumerate(SLIPS):
+        expected = said.slips[:, place]
+        gap = float(share @ (said.actual_slips[:, place] - expected))
+        se = float(np.sqrt(share**2 @ (expected * (1 - expected))))
+        slips[f"slips{limit:g}_z"] = gap / se if se > 0 else 0.0
+    return {
+        "cells": cells,
+        "cells_passed": sum(int(gate[f"{key}_passes"].sum()) for key in _CRITERIA),
+        "cells_refuted": refuted,
+        "chance": chance,
+        "admitted_by_letter": bool(gate["passes"].all()),
+        "admitted": chance >= CHANCE,
+        "ad_overall": float(share @ said.error / (share @ said.actual_error) - 1),
+        **slips,
+    }
+
+
+def choose(tried: pl.DataFrame) -> str:
+    """Return the map to use: the smallest error at 250 turns of those admitted, else of all."""
+    fitted = tried.filter(pl.col("log_loss").is_not_null())
+    admitted = fitted.filter(pl.col("admitted"))
+    pool = admitted if len(admitted) else fitted
+    by = f"rmse_{JUDGED_BY}" if f"rmse_{JUDGED_BY}" in pool.columns else "log_loss"
+    return str(pool.sort(by, nulls_last=True)["map"][0])
+
+
+def error_of_map(spreads: Spreads, path: AgentPath, every: int = 2) -> tuple[Floats, Floats]:
+    """Return ratings, and the standard error there that comes from the path's coefficients.
+
+    A rating E solves Σ u(E, β) = 0 over many turns like these; so dE/dβ = -I_EE⁻¹ I_Eβ, with the
+    expected information I of the turns at E.
+    """
+    prepared = prepare(spreads, path.model)
+    ratings = RUNGS[::every]
+    errors = np.empty(len(ratings))
+    for place, rating in enumerate(ratings):
+        said = evaluate(path.model, prepared, path.theta(rating), information=True)
+        total = np.einsum("t,tjk->jk", spreads.weights, said.information)
+        slope = path.slope(rating)[0]
+        pull = slope @ total
+        gradient = -(pull @ path.gradient(float(rating))) / (pull @ slope)
+        errors[place] = np.sqrt(max(float(gradient @ path.covariance @ gradient), 0.0))
+    return ratings, errors
+
+
+def _tried(rows: list[dict[str, Any]], table: pl.DataFrame) -> pl.DataFrame:
+    for row in rows:
+        for size in SIZES:
+            here = table.filter((pl.col("map") == row["map"]) & (pl.col("turns") == size))
+            for column in ("rmse", "bias", "correlation"):
+                if len(here) and column in here.columns:
+                    row[f"{column}_{size}"] = here[column][0]
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _notes(tried: pl.DataFrame, kind: str) -> tuple[str, ...]:
+    row = tried.filter(pl.col("map") == kind).row(0, named=True)
+    notes = []
+    if not row["admitted"]:
+        notes.append(
+            f"no map passed the gate; {kind} has {row['cells_refuted']} of {row['cells']} cells "
+            "refuted: its projections are not to be trusted in those bands"
+        )
+    elif not row["admitted_by_letter"]:
+        notes.append(
+            f"{kind} passes {row['cells_passed']} of {row['cells']} cells of the gate by the "
+            f"letter; {row['cells_refuted']} beyond two standard errors, as many as true agents "
+            f"have with probability {row['chance']:.2f}"
+        )
+    for limit in SLIPS:
+        z = row[f"slips{limit:g}_z"]
+        if abs(z) > NOISE:
+            more = "fewer" if z < 0 else "more"
+            notes.append(
+                f"over all bands players make {more} slips over {limit:g} pawns than projected "
+                f"(z = {z:.1f})"
+            )
+    return tuple(notes)

@@ -1,0 +1,1 @@
+"""Ratings of groups of decisions, with intervals and what belongs beside them."""

@@ -1,0 +1,288 @@
+"""Intrinsic performance ratings of players, games, events, phases …, with their intervals.
+
+Beside each rating stand the match rate and the scaled error with what agents of the player's own
+Elo would have done, and the 2009 agents' competence. These are evidence, never a verdict: z is
+given raw, divided by its spread among the players of the calibration, and by the published factors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from milepost.choice.spreads import Ints, Spreads
+from milepost.errors import InputError
+from milepost.fit.comparison.compare import score_choices
+from milepost.fit.methods.reference import fit_reference
+from milepost.intrinsic.calibration.calibration import Calibration
+from milepost.intrinsic.calibration.player_variation import (
+    PUBLISHED_AD,
+    PUBLISHED_MM,
+    z_factors,
+    z_values,
+)
+from milepost.intrinsic.rating.groupings import add_groups, columns_needed, in_order
+from milepost.intrinsic.rating.interval import Estimate, estimate
+from milepost.intrinsic.rating.likelihood_grid import climb
+from milepost.intrinsic.rating.older_methods import estimate_by_reading
+from milepost.tables import RATINGS, as_frame
+
+FEW_TURNS = 100
+"""With fewer turns a rating comes with a warning."""
+LEAST_TURNS = 10
+"""With fewer turns there is no rating."""
+_AT_ONCE = 60_000
+"""Turns worked on at once: a ladder of so many takes 40 MB."""
+
+
+def rate(
+    decisions: Any,
+    calibration: Calibration,
+    by: Sequence[str] = ("player",),
+    *,
+    setup: str | None = None,
+    force: bool = False,
+    level: float = 0.95,
+    least: int = LEAST_TURNS,
+    competence: bool = True,
+    progress: Callable[[int, int], None] | None = None,
+) -> pl.DataFrame:
+    """Rate groups of decisions.
+
+    Parameters
+    ----------
+    decisions
+        The spreads table, with the columns of the turns table that the groupings need.
+    calibration
+        The calibration of the engine set-up that made the evaluations.
+    by
+        Groupings, see `milepost.intrinsic.rating.groupings`; none = all decisions in one.
+    setup
+        Digest of the set-up; None = not known.
+    force
+        Use the calibration for another set-up all the same.
+    level
+        Probability of the intervals.
+    least
+        Groups with fewer turns get no rating, but a row that says so.
+    competence
+        Whether to work out the competence of the 2009 agents too.
+    progress
+        Called with the number of turns done and in all.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row a group; see `milepost.tables.RATINGS`.
+
+    Raises
+    ------
+    InputError
+        If the calibration is for another set-up, or there is nothing to rate.
+    TableError
+        If a column is missing.
+    """
+    forced = calibration.refuse_other(setup or "", force=force)
+    frame = as_frame(decisions)
+    if not len(frame):
+        raise InputError("there are no decisions to rate")
+    missing = [name for name in columns_needed(by) if name not in frame.columns]
+    if missing:
+        raise InputError(f"--by needs the columns {', '.join(missing)} of the turns")
+    by = list(dict.fromkeys(by))
+    labels = [f"by {name}" for name in by]
+    frame = add_groups(frame, by)
+    rows: list[dict[str, Any]] = []
+    done = 0
+    for part in _batches(frame, labels):
+        if progress is not None:
+            progress(done, len(frame))
+        rows += _rate_part(part, calibration, labels, level, least, competence)
+        done += len(part)
+    table = pl.DataFrame(rows, infer_schema_length=None).rename(dict(zip(labels, by, strict=True)))
+    if forced is not None:
+        both = pl.lit("other engine set-up; ") + pl.col("warnings")
+        table = table.with_columns(both.str.strip_suffix("; ").alias("warnings"))
+    known = [name for name in RATINGS.names if name in table.columns]
+    table = table.select(*by, *known).cast({name: RATINGS.dtypes[name] for name in known})
+    return in_order(table, by)
+
+
+def _batches(frame: pl.DataFrame, labels: list[str]) -> Iterator[pl.DataFrame]:
+    """Parts of whole groups, none much larger than what is worked on at once."""
+    if not labels or len(frame) <= _AT_ONCE:
+        yield frame
+        return
+    waiting: list[pl.DataFrame] = []
+    count = 0
+    for part in frame.partition_by(labels, maintain_order=True):
+        waiting.append(part)
+        count += len(part)
+        if count >= _AT_ONCE:
+            yield pl.concat(waiting)
+            waiting, count = [], 0
+    if waiting:
+        yield pl.concat(waiting)
+
+
+def _rate_part(
+    frame: pl.DataFrame,
+    calibration: Calibration,
+    labels: list[str],
+    level: float,
+    least: int,
+    competence: bool,
+) -> list[dict[str, Any]]:
+    spreads = Spreads.from_table(frame)
+    path = calibration.map.path
+    by_likelihood = calibration.map.reading == "likelihood"
+    ladder = climb(spreads, path) if by_likelihood else None
+    codes = np.zeros(len(frame), dtype=np.int64)
+    names: list[tuple[Any, ...]] = [()]
+    if labels:
+        groups = frame.select(labels).with_row_index("row")
+        parts = groups.group_by(labels, maintain_order=True).agg("row")
+        names = parts.select(labels).rows()
+        for code, members in enumerate(parts["row"].to_list()):
+            codes[members] = code
+    players = np.zeros(len(frame), dtype=np.int64)
+    if "mover" in frame.columns:
+        _, inverse = np.unique(frame["mover"].fill_null("").to_numpy(), return_inverse=True)
+        players = inverse.astype(np.int64)
+    beside = _beside_own_elo(spreads, calibration, codes, len(names), players)
+    rows = []
+    for code, values in enumerate(names):
+        here = np.flatnonzero(codes == code)
+        part = spreads.take(here)
+        if len(here) < least:
+            found = _nothing(part, calibration)
+        elif ladder is not None:
+            found = estimate(
+                ladder.take(here),
+                calibration.spread,
+                calibration.map_error,
+                players_share=_players_share(players[here]),
+                level=level,
+            )
+        else:
+            found = estimate_by_reading(
+                part,
+                calibration.map,
+                calibration.spread,
+                calibration.map_error,
+                players_share=_players_share(players[here]),
+                level=level,
+            )
+        row = dict(zip(labels, values, strict=True))
+        row |= {name: getattr(found, name) for name in ("rating", "low", "high", "se", "se_turns")}
+        row |= {name: getattr(found, name) for name in ("se_calibration", "se_players")}
+        row |= {"n": found.n, "games": found.games}
+        row |= {name: float(each[code]) for name, each in beside.items()}
+        if competence and len(here) >= least:
+            row |= _competence(part)
+        row["warnings"] = "; ".join(_warnings(found, frame[here], calibration, least))
+        rows.append({name: _finite(value) for name, value in row.items()})
+    return rows
+
+
+def _players_share(players: Ints) -> float:
+    shares = np.bincount(players) / len(players)
+    return float((shares**2).sum())
+
+
+def _nothing(part: Spreads, calibration: Calibration) -> Estimate:
+    unknown = float("nan")
+    return Estimate(
+        unknown, unknown, unknown, unknown, unknown, unknown,
+        calibration.spread.players_sd, len(part), part.number_of_groups,
+    )  # fmt: skip
+
+
+def _beside_own_elo(
+    spreads: Spreads, calibration: Calibration, codes: Ints, count: int, players: Ints
+) -> dict[str, Any]:
+    """Match rate and scaled error, beside what agents of the players' own Elo would do.
+
+    Groups in which a chooser has no rating get the actual figures alone. The spread of z grows with
+    the number of turns, for players differ from their Elo and from game to game: the adjusted z
+    are divided by what the calibration's spread makes of just these turns.
+    """
+    path = calibration.map.path
+    rating = np.full(len(spreads), np.nan) if spreads.rating is None else spreads.rating
+    known = np.isfinite(rating)
+    middle = float(np.mean(path.range))
+    said = score_choices(spreads, path.model, path.theta(np.where(known, rating, middle)))
+    weight = np.bincount(codes, weights=spreads.weights, minlength=count)
+    whole = np.bincount(codes, weights=~known, minlength=count) == 0
+
+    def mean(values: Any) -> Any:
+        with np.errstate(invalid="ignore"):
+            return np.bincount(codes, weights=spreads.weights * values, minlength=count) / weight
+
+    z_mm, z_ad = z_values(said, codes, count)
+    mm_factor, ad_factor = z_factors(
+        said, spreads, path, np.where(known, rating, middle), calibration.spread,
+        codes, count, players,
+    )  # fmt: skip
+    projected = {
+        "elo": mean(np.where(known, rating, 0.0)),
+        "mm_projected": mean(said.first),
+        "z_mm": z_mm,
+        "z_mm_adjusted": z_mm / mm_factor,
+        "z_mm_published": z_mm / PUBLISHED_MM,
+        "ad_projected": mean(said.error),
+        "z_ad": z_ad,
+        "z_ad_adjusted": z_ad / ad_factor,
+        "z_ad_published": z_ad / PUBLISHED_AD,
+    }
+    return {
+        "mm_actual": mean(said.hit),
+        "ad_actual": mean(said.actual_error),
+        **{name: np.where(whole, values, np.nan) for name, values in projected.items()},
+    }
+
+
+def _competence(part: Spreads) -> dict[str, float]:
+    found = fit_reference(part)
+    low, high = found.region()
+    return {
+        "competence": found.mean,
+        "competence_sd": found.sd,
+        "competence_low": low,
+        "competence_high": high,
+    }
+
+
+def _warnings(
+    found: Estimate, turns: pl.DataFrame, calibration: Calibration, least: int
+) -> Iterator[str]:
+    low, high = calibration.range
+    if found.n < least:
+        yield f"fewer than {least} turns: no rating"
+    else:
+        if found.n < FEW_TURNS:
+            yield "few turns"
+        if not np.isfinite(found.rating):
+            yield "these turns set no bound"
+        elif not low <= found.rating <= high:
+            yield f"rating outside the calibrated {low:.0f}-{high:.0f}"
+    if "mover_elo" in turns.columns:
+        own = turns["mover_elo"].drop_nulls()
+        if len(own) and not own.is_between(low, high).all():
+            yield f"own Elo outside the calibrated {low:.0f}-{high:.0f}"
+    if "speed" in turns.columns and turns["speed"].is_in(["rapid", "blitz", "bullet"]).any():
+        yield "fast games: calibrated on slow ones, and a server's rating is no Elo"
+    if "opponent" in turns.columns and turns["opponent"].n_unique() == 1 and found.games > 1:
+        yield "one opponent"
+    if "mover" in turns.columns and turns["mover"].n_unique() > 1:
+        yield f"{turns['mover'].n_unique()} players together"
+    if "mover_elo" in turns.columns and turns["mover_elo"].null_count():
+        yield "no Elo for some turns"
+
+
+def _finite(value: Any) -> Any:
+    """NaN and infinities become nulls: a table has no other way to say not known."""
+    return None if isinstance(value, float) and not np.isfinite(value) else value

@@ -1,0 +1,35 @@
+"""What an output says about how it was made: version, command, options, digests of the inputs."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+from milepost import __version__
+from milepost.io.sources import Source
+
+
+def provenance(
+    command: str, options: Mapping[str, Any], inputs: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """Return what an output says about how it was made; it holds no time, so bytes repeat."""
+    return {
+        "made_by": f"milepost {__version__}",
+        "command": command,
+        "options": dict(options),
+        "inputs": inputs,
+    }
+
+
+def table_inputs(sources: list[Source]) -> list[dict[str, Any]]:
+    """Return name, size and digest of each file, for the provenance."""
+    inputs: list[dict[str, Any]] = []
+    for source in sources:
+        if source.path is None:
+            inputs.append({"name": source.name})
+            continue
+        with source.path.open("rb") as handle:
+            digest = hashlib.file_digest(handle, "sha256").hexdigest()
+        inputs.append({"name": source.name, "bytes": source.size, "sha256": digest})
+    return inputs

@@ -1,0 +1,223 @@
+"""Inputs: which files a command was given, and their bytes, decompressed and streamed."""
+
+from __future__ import annotations
+
+import bz2
+import glob
+import gzip
+import io
+import sys
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Protocol, cast
+
+from milepost.errors import InputError
+
+STDIN = "-"
+COMPRESSED = (".gz", ".bz2", ".zst")
+TABLE_ENDINGS = (".parquet", ".csv", ".ndjson", ".jsonl")
+_PIECE_BYTES = 1 << 16
+_PLAIN_BYTES = 1 << 23
+
+
+class Readable(Protocol):
+    """Anything with a `read` of bytes."""
+
+    def read(self, size: int, /) -> bytes:
+        """Read up to `size` bytes."""
+        ...
+
+
+class BadBytesError(InputError):
+    """A file's bytes end too early or are damaged; what came before them was delivered."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """One input file, or standard input."""
+
+    name: str
+    """The name to show, as the user gave it or as found in the folder."""
+    path: Path | None
+    """Where it lies; `None` for standard input."""
+
+    @property
+    def is_table(self) -> bool:
+        """Whether the name says that it is a table and not PGN."""
+        return plain_name(self.name).endswith(TABLE_ENDINGS)
+
+    @property
+    def size(self) -> int | None:
+        """The bytes on disk, `None` for standard input."""
+        return self.path.stat().st_size if self.path else None
+
+
+def plain_name(name: str) -> str:
+    """Return the lower-case name without an ending that only says how it is compressed."""
+    lowered = name.lower()
+    for ending in COMPRESSED:
+        lowered = lowered.removesuffix(ending)
+    return lowered
+
+
+def find_sources(inputs: Iterable[str | Path]) -> list[Source]:
+    """Return the files that the inputs name, each once, in a repeatable order.
+
+    Parameters
+    ----------
+    inputs
+        Files, folders (searched for PGN files at any depth), glob patterns, or ``-`` for standard
+        input.
+
+    Raises
+    ------
+    InputError
+        If an input names nothing, or nothing at all was given.
+    """
+    found: dict[str, Source] = {}
+    for item in map(str, inputs):
+        if item == STDIN:
+            found[STDIN] = Source(STDIN, None)
+            continue
+        path = Path(item)
+        if path.is_dir():
+            paths = sorted(p for p in path.rglob("*") if _is_pgn(p))
+            if not paths:
+                raise InputError(f"no PGN files in the folder {item}")
+        elif path.exists():
+            paths = [path]
+        else:
+            paths = sorted(Path(p) for p in glob.glob(item, recursive=True))  # noqa: PTH207
+            paths = [p for p in paths if p.is_file()]
+            if not paths:
+                raise InputError(f"no such file: {item}")
+        for each in paths:
+            found[str(each.resolve())] = Source(str(each), each)
+    if not found:
+        raise InputError("no input given")
+    return list(found.values())
+
+
+def _is_pgn(path: Path) -> bool:
+    return path.is_file() and plain_name(path.name).endswith(".pgn")
+
+
+def compression_of(first_bytes: bytes) -> str | None:
+    """Return gz, bz2 or zst if the first bytes of a file say so; the name may lie."""
+    for magic, name in ((b"\x1f\x8b", "gz"), (b"BZh", "bz2"), (b"\x28\xb5\x2f\xfd", "zst")):
+        if first_bytes.startswith(magic):
+            return name
+    return None
+
+
+@contextmanager
+def open_bytes(source: Source) -> Iterator[ByteSource]:
+    """Open a source for reading its decompressed bytes.
+
+    Raises
+    ------
+    InputError
+        If it cannot be opened.
+    BadBytesError
+        While reading, if the compressed data is damaged or cut.
+    """
+    if source.path is None:
+        yield ByteSource(cast(io.BufferedReader, sys.stdin.buffer), source.name)
+        return
+    try:
+        handle = source.path.open("rb")
+    except OSError as error:
+        raise InputError(f"cannot read {source.name}: {error.strerror}") from error
+    with handle:
+        yield ByteSource(handle, source.name)
+
+
+class ByteSource:
+    """The decompressed bytes of a file: all that can be had before a failure, which names it."""
+
+    def __init__(self, raw: io.BufferedReader, name: str):
+        self.compression = compression_of(raw.peek(4)[:4])
+        """gz, bz2, zst or `None`."""
+        self._raw = raw
+        self._read: Callable[[int], bytes] = raw.read
+        # read1 hands over what one step gave: read would lose that if the next step met damage.
+        if self.compression == "gz":
+            self._read = gzip.GzipFile(fileobj=raw).read1
+        elif self.compression == "bz2":
+            self._read = bz2.BZ2File(raw).read1
+        elif self.compression == "zst":
+            self._read = _ZstdReader(raw).read
+        self._name = name
+        self._failure: Exception | None = None
+        # What one failing step had already decompressed is lost with it: small pieces.
+        self._piece_bytes = _PIECE_BYTES if self.compression else _PLAIN_BYTES
+
+    def disk_position(self) -> int:
+        """How many bytes of the file itself were read; 0 where that cannot be told."""
+        return self._raw.tell() if self._raw.seekable() else 0
+
+    def read(self, size: int) -> bytes:
+        """Read up to `size` bytes; fewer only at the end."""
+        parts: list[bytes] = []
+        held = 0
+        while held < size and self._failure is None:
+            try:
+                piece = self._read(min(self._piece_bytes, size - held))
+            except (EOFError, OSError, ValueError, zlib.error) as error:
+                self._failure = error
+                break
+            if not piece:
+                break
+            parts.append(piece)
+            held += len(piece)
+        if self._failure is not None and not parts:
+            raise BadBytesError(f"{self._name} is damaged or cut: {self._failure}")
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+class _ZstdReader:
+    """Decompress zstd frames one after the other, and notice when the last one is cut.
+
+    The library's own stream reader ends silently in the middle of a frame.
+    """
+
+    def __init__(self, raw: BinaryIO):
+        import zstandard
+
+        self._raw = raw
+        self._library = zstandard
+        self._frame = zstandard.ZstdDecompressor().decompressobj()
+        self._inside_frame = False
+        self._compressed = b""
+        self._plain = b""
+
+    def read(self, size: int) -> bytes:
+        while not self._plain:
+            data = self._compressed or self._raw.read(_PIECE_BYTES)
+            self._compressed = b""
+            if not data:
+                if self._inside_frame:
+                    raise EOFError("the zstd data ends in the middle of a frame")
+                return b""
+            self._inside_frame = True
+            try:
+                self._plain = self._frame.decompress(data)
+            except self._library.ZstdError as error:
+                raise ValueError(str(error)) from error
+            if self._frame.eof:
+                self._compressed = self._frame.unused_data
+                self._frame = self._library.ZstdDecompressor().decompressobj()
+                self._inside_frame = False
+        piece, self._plain = self._plain[:size], self._plain[size:]
+        return piece
+
+
+def are_tables(sources: list[Source]) -> bool:
+    """Whether the inputs are tables; PGN and tables at once are refused."""
+    tables = [source.is_table for source in sources]
+    if any(tables) and not all(tables):
+        raise InputError("give either PGN or tables, not both at once")
+    return all(tables)

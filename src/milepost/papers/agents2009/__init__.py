@@ -1,0 +1,1 @@
+"""Claims of Di Fatta, Haworth & Regan (2009)."""

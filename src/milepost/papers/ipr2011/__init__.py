@@ -1,0 +1,1 @@
+"""Claims of Regan & Haworth (2011)."""

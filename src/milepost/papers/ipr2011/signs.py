@@ -1,0 +1,95 @@
+"""Differences when behind and when ahead (2011 paper, section 3): is the scale symmetric?"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from milepost.papers.charts import points
+from milepost.papers.experiment import (
+    FAILS,
+    HOLDS,
+    TOO_LITTLE,
+    Finding,
+    Outcome,
+    Verdict,
+    experiment,
+)
+from milepost.papers.folder import Folder
+from milepost.papers.ipr2011.data import Estimate, milepost_decisions, regress
+from milepost.papers.ipr2011.scale import Errors, errors_of
+
+_LEAST = 30
+"""Turns behind, and as many ahead, in a band that is shown."""
+
+
+@experiment("2011-signs", paper="2011", title="Differences when behind against when ahead")
+def signs(folder: Folder) -> Outcome:
+    """Compare differences at -e with those at +e."""
+    frame = milepost_decisions(folder)
+    errors = errors_of(frame, (1.0,))
+    table = sign_table(errors)
+    shown = table.select(
+        "kind", ((pl.col("from") + pl.col("to")) / 2).alias("Pawns from even"),
+        pl.col("behind over ahead").alias("Behind over ahead"), "se",
+    )  # fmt: skip
+    return Outcome(
+        data="all periods and mileposts; the bin at the origin left out",
+        n=len(frame),
+        findings=(sign_finding(table),),
+        tables={"Behind and ahead": table},
+        charts={
+            "Behind over ahead": points(
+                shown, "Pawns from even", "Behind over ahead", error="se", colour="kind", rule=1.0
+            )
+        },
+    )
+
+
+def sign_table(errors: Errors) -> pl.DataFrame:
+    """Return mean differences behind and ahead in bands of |e|, and their ratios."""
+    size = np.abs(errors.e)
+    rows = []
+    for kind, lost in (("raw", errors.raw), ("scaled", errors.scaled[1.0])):
+        for low, high in ((0.05, 0.25), (0.25, 0.5), (0.5, 1.0), (1.0, 2.0), (2.0, 3.0)):
+            inside = (size >= low) & (size < high)
+            behind = errors.e[inside] < 0
+            if min(behind.sum(), (~behind).sum()) < _LEAST:
+                continue
+            design = np.stack([behind, ~behind], axis=1).astype(np.float64)
+            beta, covariance = regress(design, lost[inside], errors.groups[inside])
+            ratio = float(beta[0] / beta[1])
+            slope = np.array([1.0, -ratio]) / beta[1]
+            rows.append(
+                {
+                    "kind": kind,
+                    "from": low,
+                    "to": high,
+                    "n": int(inside.sum()),
+                    "behind": float(beta[0]),
+                    "ahead": float(beta[1]),
+                    "behind over ahead": ratio,
+                    "se": float(np.sqrt(slope @ covariance @ slope)),
+                }
+            )
+    return pl.DataFrame(rows)
+
+
+def sign_finding(table: pl.DataFrame) -> Finding:
+    """Judge whether scaled differences behind and ahead are alike."""
+    claim = "the scale is symmetric: average scaled differences at -e and +e are alike"
+    if not len(table):
+        return Finding(claim, "too few turns in every band", TOO_LITTLE)
+    text, alike = [], True
+    for (kind,), part in table.group_by("kind", maintain_order=True):
+        ratio, se = part["behind over ahead"].to_numpy(), part["se"].to_numpy()
+        weight = 1 / se**2
+        mean = Estimate(
+            float((weight * (ratio - 1)).sum() / weight.sum()), float(weight.sum() ** -0.5)
+        )
+        text.append(f"{kind} {100 * mean.value:+.0f} ± {100 * mean.se:.0f} %")
+        if kind == "scaled":
+            alike = abs(mean.z) < 2
+            wide = mean.detectable > 0.2
+    verdict: Verdict = FAILS if not alike else (TOO_LITTLE if wide else HOLDS)
+    return Finding(claim, f"behind against ahead, over five bands: {', '.join(text)}", verdict)

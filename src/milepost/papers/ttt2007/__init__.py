@@ -1,0 +1,1 @@
+"""Claims of Dangauthier, Herbrich, Minka & Graepel (2007)."""

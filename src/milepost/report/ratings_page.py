@@ -1,0 +1,289 @@
+"""The page about ratings: who played how well, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from milepost.intrinsic.calibration.calibration import Calibration
+from milepost.intrinsic.rating.diagnostics import (
+    MOST_ON_CURVE,
+    MOST_PANELS,
+    Pictures,
+    make_pictures,
+    with_labels,
+)
+from milepost.report.pages import Chart, Page, Table, Text, write_page
+from milepost.report.rating_charts import (
+    MOST_BARS,
+    bars_chart,
+    curve_chart,
+    moves_chart,
+    percentiles_chart,
+)
+
+MOST_ROWS = 200
+"""Rows of the tables on the page; the whole table is written with ``-o``."""
+_LEVEL = 0.95
+_NAMED = {"player", "game", "event", "opponent"}
+"""Groupings without an order of their own: the page puts the highest rating first."""
+
+
+def write_ratings_page(
+    ratings: pl.DataFrame,
+    decisions: Any,
+    calibration: Calibration,
+    by: Sequence[str],
+    path: str | Path,
+    *,
+    made: Mapping[str, Any],
+) -> None:
+    """Write the page about ratings, whole or not at all.
+
+    Parameters
+    ----------
+    ratings
+        What `milepost.intrinsic.rating.rate.rate` returned.
+    decisions
+        The decisions that were rated.
+    calibration
+        The calibration that was used.
+    by
+        The groupings that were used.
+    path
+        Where to.
+    made
+        Provenance; its options may name the level of the intervals.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written.
+    """
+    write_page(ratings_page(ratings, decisions, calibration, by, made=made), path)
+
+
+def ratings_page(
+    ratings: pl.DataFrame,
+    decisions: Any,
+    calibration: Calibration,
+    by: Sequence[str],
+    *,
+    made: Mapping[str, Any],
+) -> Page:
+    """Return the page about ratings; see `write_ratings_page`."""
+    level = float(made.get("options", {}).get("level", _LEVEL))
+    named = with_labels(ratings, by)
+    if set(by) & _NAMED:
+        named = named.sort(["rating", "label"], descending=[True, False], nulls_last=True)
+    pictures = make_pictures(ratings, decisions, calibration, by)
+    sections: list[Text | Table | Chart] = [
+        _main_table(named, by, level),
+        *_charts(named, pictures, level),
+        _details(named, by),
+        Text(_meaning(calibration, level), "What the figures mean"),
+        Text(_about(calibration), "The calibration"),
+    ]
+    return Page(_title(by), tuple(sections), made, lead=_lead(named, calibration))
+
+
+def _title(by: Sequence[str]) -> str:
+    return f"Intrinsic ratings by {' and '.join(by)}" if by else "Intrinsic rating"
+
+
+def _lead(named: pl.DataFrame, calibration: Calibration) -> str:
+    rated = named.filter(pl.col("rating").is_not_null())
+    turns = f"{named['n'].sum():,} turns"
+    if rated.is_empty():
+        return f"No group could be given a rating ({turns} in all)."
+    where = f"judged by {calibration.setup_text or calibration.name}"
+    if len(named) == 1:
+        row = rated.row(0, named=True)
+        return f"{_rating_text(row)}: {turns} of {row['games']:,} games, {where}."
+    best = rated.sort(["rating", "label"], descending=[True, False]).row(0, named=True)
+    most = rated.sort(["n", "label"], descending=[True, False]).row(0, named=True)
+    return (
+        f"{len(rated):,} of {len(named):,} groups rated on {turns}, {where}. Highest: "
+        f"{best['label']}, {_rating_text(best)} on {best['n']:,} turns. Most turns: "
+        f"{most['label']}, {_rating_text(most)} on {most['n']:,}. Ratings whose intervals overlap "
+        "widely are not told apart by these turns."
+    )
+
+
+def _rating_text(row: Mapping[str, Any]) -> str:
+    return f"Elo {row['rating']:.0f} ({_interval_text(row['low'], row['high'])})"
+
+
+def _interval_text(low: float | None, high: float | None) -> str:
+    if low is None or high is None:
+        known = " and ".join(
+            f"{side} {value:.0f}"
+            for side, value in (("at least", low), ("at most", high))
+            if value is not None
+        )
+        return known or "no bound"
+    return f"{low:.0f} to {high:.0f}"
+
+
+def _heading(by: Sequence[str]) -> str:
+    return " · ".join(by) or "group"
+
+
+def _main_table(named: pl.DataFrame, by: Sequence[str], level: float) -> Table:
+    intervals = [
+        "" if row["se"] is None else _interval_text(row["low"], row["high"])
+        for row in named.iter_rows(named=True)
+    ]
+    frame = named.select(
+        pl.col("label").alias(_heading(by)),
+        "rating",
+        pl.Series(f"{level:.0%} interval", intervals, dtype=pl.String),
+        pl.col("n").alias("turns"),
+        "games",
+        pl.col("elo").alias("own Elo"),
+        "warnings",
+    )
+    return Table(
+        "Who played how well, and how sure that is",
+        frame,
+        note="The rating is the Elo of the players whose moves look most like these. The interval "
+        "holds the uncertainty of these turns, of the calibration, and how much players of equal "
+        "Elo differ.",
+        digits={"rating": 0, "own Elo": 0},
+        most=MOST_ROWS,
+    )
+
+
+def _charts(named: pl.DataFrame, pictures: Pictures, level: float) -> list[Chart]:
+    if pictures.ratings.is_empty() or not pictures.turns:
+        return []
+    order = [label for label in named["label"] if label in set(pictures.ratings["label"])]
+    answer = [
+        Chart(
+            f"Ratings with their {level:.0%} intervals",
+            bars_chart(pictures.ratings, order, level),
+            "Ratings with intervals",
+            "A bar that reaches the edge has no bound on that side."
+            + (f" The {MOST_BARS} groups with most turns." if len(order) > MOST_BARS else ""),
+        ),
+        Chart(
+            "On the curve of the calibration",
+            curve_chart(pictures.curve, pictures.on_curve, level),
+            "Mean scaled error against Elo",
+            "Line: the error that agents of each Elo are expected to make on a fixed part of these "
+            "turns; dashed beyond the ratings that the calibration was fitted on. Points: the "
+            "error a group made on its own turns, at its rating, with the rating's interval; "
+            "crosses: what the agent of that rating is expected to err on those very turns. A "
+            "group off the line, but near its cross, had harder or easier positions than the "
+            f"others. At most the {MOST_ON_CURVE} groups with most turns.",
+        ),
+        Chart(
+            "Does the agent of the rating play like the group?",
+            percentiles_chart(pictures.percentiles),
+            "Percentiles of the choices",
+            "At each point q, the share of choices below it among what the agent of the group's "
+            "rating might have chosen, best moves first. If the agent plays like the group the "
+            "curve lies on the diagonal; in 95 of 100 cases a point lies in the band, for turns "
+            "independent of each other. Above the diagonal: more best moves than the agent's; "
+            f"below: more poor ones. The largest groups, {MOST_PANELS} panels at most.",
+        ),
+    ]
+    if len(pictures.by_move):
+        answer.append(
+            Chart(
+                "Error by move number",
+                moves_chart(pictures.by_move),
+                "Actual and projected scaled error by move number",
+                "Points: mean scaled error with its 95 % bars, clustered by game. Lines: what "
+                "agents of the groups' ratings, and of the players' own Elo where all are known, "
+                "would err on the same turns.",
+            )
+        )
+    return answer
+
+
+def _details(named: pl.DataFrame, by: Sequence[str]) -> Table:
+    frame = named.select(
+        pl.col("label").alias(_heading(by)),
+        pl.col("se_turns").alias("± turns"),
+        pl.col("se_calibration").alias("± calibration"),
+        pl.col("se_players").alias("± players"),
+        (100 * pl.col("mm_actual")).alias("match %"),
+        (100 * pl.col("mm_projected")).alias("at Elo %"),
+        _shown_z("z_mm_adjusted").alias("z match"),
+        pl.col("ad_actual").alias("error"),
+        pl.col("ad_projected").alias("error at Elo"),
+        _shown_z("z_ad_adjusted").alias("z error"),
+        *(pl.col(name).alias("c 2009") for name in ("competence",) if name in named.columns),
+    )
+    return Table(
+        "The parts of the error, and the moves beside the player's own Elo",
+        frame,
+        note="±: standard errors in Elo points. At Elo: what agents of the players' own Elo would "
+        "do on the same turns. z: how many standard deviations better than those, divided by how "
+        "much more z varies among real players. c 2009: apparent competence of the agents of 2009.",
+        digits={"± turns": 0, "± calibration": 0, "± players": 0, "match %": 1, "at Elo %": 1,
+                "z match": 2, "error": 3, "error at Elo": 3, "z error": 2, "c 2009": 2},
+        most=MOST_ROWS,
+    )  # fmt: skip
+
+
+def _shown_z(name: str) -> pl.Expr:
+    """Next to nothing is 0.00, not a number with an exponent, and never minus nothing."""
+    return pl.col(name).round(2) + 0.0
+
+
+def _meaning(calibration: Calibration, level: float) -> str:
+    sd = calibration.spread.players_sd
+    players = (
+        f"players of equal Elo differ in the quality of their moves by about {sd:.0f} points; no "
+        "number of turns removes this."
+        if sd >= 1
+        else "the calibration has not seen players of equal Elo differ in the quality of their "
+        "moves; where it rests on few of them, take the intervals for too narrow."
+    )
+    return (
+        "A figure is evidence, never a verdict on a person. A rating says how good these moves "
+        "were, in the judgement of one engine; not how strong somebody is in other games, and not "
+        "why. Few turns, one opponent, chosen games, prepared openings or a game long decided can "
+        "move it by far more than is visible here.\n\n"
+        "- Rating: the Elo whose agents would have made these choices with the greatest "
+        "probability.\n"
+        f"- Interval: with a probability of {level:.0%} a player's Elo lies within it, if his "
+        "games are like those of the calibration.\n"
+        "- ± turns: how much the rating would change with other games of the same player; it "
+        "shrinks as turns are added.\n"
+        "- ± calibration: how well the map from moves to Elo is known; groups of like rating share "
+        "it, so it does not blur the comparison of one with another.\n"
+        f"- ± players: {players}\n"
+        "- Error: how much worse the moves were than the best ones, in pawns scaled so that a "
+        "pawn counts less the more one side is ahead.\n"
+        "- Match: how often the engine's first move was played; it depends much on how forced the "
+        "positions were, so compare it with its projection only.\n"
+        "- z: chance alone puts one player in twenty beyond two either way, so among many players "
+        "some must lie there. Both z come from the same moves and are no independent evidence.\n"
+        "- Warnings: few turns (under 100), one opponent, several players together, a rating "
+        "outside the calibrated range. Such rows are there to be doubted."
+    )
+
+
+def _about(calibration: Calibration) -> str:
+    low, high = calibration.range
+    counts = ", ".join(f"{count:,} {what}" for what, count in calibration.counts.items())
+    fitted = (
+        f"{calibration.name}: map {calibration.map.kind}, fitted on ratings from {low:.0f} to "
+        f"{high:.0f}; beyond them it goes on along its tangent, which nothing supports."
+    )
+    lines = [
+        fitted,
+        f"It rests on {counts}." if counts else "",
+        f"Engine set-up {calibration.setup}: {calibration.setup_text}. Values of another engine, "
+        "depth or option have another scale."
+        if calibration.setup
+        else "",
+        *calibration.notes,
+    ]
+    return "\n".join(f"- {line}" for line in lines if line)

@@ -1,0 +1,193 @@
+"""Calibrations: made of simulated players with known truth, kept as files, refused where wrong."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.intrinsic.makers import PATH, league
+
+from milepost.analysis.engine.setup import make_setup
+from milepost.analysis.plans import make_plan
+from milepost.errors import InputError
+from milepost.intrinsic.calibration.build import calibrate, choose, error_of_map
+from milepost.intrinsic.calibration.calibration import (
+    Calibration,
+    calibration_for,
+    load_calibration,
+    shipped_calibrations,
+)
+from milepost.intrinsic.calibration.maps import fit_map, read_error
+from milepost.intrinsic.rating.likelihood_grid import climb, greatest
+
+TRUTH = league(130, 4, 12, players_sd=60.0, form_sd=100.0, seed=21)
+
+
+@cache
+def made() -> Calibration:
+    spreads, who, _ = TRUTH
+    return calibrate(
+        spreads,
+        who.tolist(),
+        name="simulated",
+        setup="0123456789abcdef",
+        kinds=("line", "error", "joint"),
+        folds=3,
+        repeats=1,
+    )
+
+
+def test_the_table_of_the_mileposts_shows_the_truth() -> None:
+    table = made().mileposts
+    assert table["milepost"].to_list() == sorted(table["milepost"])
+    s = np.exp(PATH.theta(table["milepost"].to_numpy())[:, 0])
+    gap = (table["s_fit"].to_numpy() - s) / table["se_s_fit"].to_numpy()
+    # The line of c is fitted too, so s is a little farther off than its own error says.
+    assert np.abs(gap).max() < 4
+    assert {"s", "c", "c_fit", "s_fit", "mm_projected", "ad_actual", "qfit", "n"} <= set(
+        table.columns
+    )
+
+
+def test_maps_are_compared_on_games_they_have_not_seen() -> None:
+    tried = made().tried
+    assert tried["map"].to_list() == ["line", "error", "joint"]
+    assert tried["rmse_50"].is_between(50, 800).all()
+    assert tried["log_loss"].is_between(1, 3).all()
+    # The line is the truth here: its agents must not be refuted.
+    assert tried.filter(pl.col("map") == "line")["admitted"][0]
+    assert made().map.kind == choose(tried)
+    assert made().counts == {"turns": 6240, "games": 520, "players": 130, "turns of whole games": 0}
+
+
+def test_only_admitted_maps_are_chosen_if_there_are_any() -> None:
+    tried = pl.DataFrame(
+        {
+            "map": ["a", "b", "c"],
+            "log_loss": [1.5, 1.6, None],
+            "admitted": [False, True, None],
+            "rmse_250": [80.0, 120.0, None],
+        }
+    )
+    assert choose(tried) == "b"
+    assert choose(tried.with_columns(admitted=pl.lit(False))) == "a"
+
+
+def test_ratings_read_off_a_fresh_league_are_unbiased() -> None:
+    spreads, who, elo = league(30, 10, 30, seed=77)
+    known = league(160, 4, 12, seed=31)[0]
+    found = fit_map("joint", known)
+    ladder = climb(spreads, found.path)
+    gaps = [
+        greatest(ladder.take(who == player).log_likelihood()) - elo[who == player][0]
+        for player in range(30)
+    ]
+    # One reading of 300 turns is off by some 100 points, the mean of 30 by a fifth of that; all of
+    # them share the error of the map.
+    shared = float(np.interp(elo.mean(), *error_of_map(known, found.path)))
+    assert 10 < shared < 80
+    assert np.mean(gaps) == pytest.approx(0, abs=3.5 * np.hypot(shared, np.std(gaps) / 30**0.5))
+    assert np.std(gaps) < 200
+
+
+def test_the_reading_by_error_finds_the_rating_too() -> None:
+    spreads, _, elo = league(1, 60, 40, seed=78)
+    found = fit_map("error", TRUTH[0])
+    rating, error = read_error(spreads, found)
+    assert 20 < error < 150
+    assert rating == pytest.approx(elo[0], abs=4 * error + 60)
+
+
+def test_the_error_of_the_map_is_least_in_the_middle_and_grows_outwards() -> None:
+    ratings, errors = made().map_error
+    inside = errors[(ratings >= 1600) & (ratings <= 2700)]
+    assert 0 < inside.min() < 120
+    assert errors[0] > 1.5 * inside.min()
+    assert errors[-1] > 1.5 * inside.min()
+
+
+def test_a_calibration_comes_back_from_its_file(tmp_path: Path) -> None:
+    made().save(tmp_path / "a.json")
+    again = load_calibration(tmp_path / "a.json")
+    assert again.to_dict() == made().to_dict()
+    again.save(tmp_path / "b.json")
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
+
+
+def test_another_set_up_is_refused_unless_forced() -> None:
+    assert made().refuse_other("0123456789abcdef") is None
+    with pytest.raises(InputError, match="another engine, depth or option"):
+        made().refuse_other("fedcba9876543210")
+    warning = made().refuse_other("fedcba9876543210", force=True)
+    assert warning is not None
+    assert warning.startswith("forced")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"schema": 99}, "schema 99"),
+        ({"map": {"kind": "line"}}, "path"),
+        ({"spread": {}}, "spread"),
+        ({"map_error": [[1.0]]}, "damaged"),
+        ({"map_error": [[1.0, 2.0], [1.0]]}, "damaged"),
+        ({"map_error": [[1.0, 2.0], [1.0, -1.0]]}, "damaged"),
+    ],
+)
+def test_damaged_files_are_refused(tmp_path: Path, change: dict[str, Any], said: str) -> None:
+    path = tmp_path / "bad.json"
+    path.write_text(json.dumps(made().to_dict() | change), encoding="utf-8")
+    with pytest.raises(InputError, match=said):
+        load_calibration(path)
+
+
+@pytest.mark.parametrize("value", ["x", -50.0, float("nan"), None])
+def test_a_spread_that_is_none_is_refused(value: Any) -> None:
+    values = made().to_dict()
+    values["spread"] = values["spread"] | {"players_sd": value}
+    with pytest.raises(InputError, match="spread"):
+        Calibration.from_dict(values)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"a": 1}', "\x00"])
+def test_what_is_no_calibration_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "bad.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match="no calibration"):
+        load_calibration(path)
+    with pytest.raises(InputError, match="neither a file"):
+        load_calibration(tmp_path / "nowhere.json")
+
+
+def test_too_few_mileposts_are_refused() -> None:
+    spreads, who, elo = TRUTH
+    few = np.flatnonzero((elo > 1950) & (elo < 2050))
+    with pytest.raises(InputError, match="mileposts"):
+        calibrate(spreads.take(few), who[few].tolist(), name="x", setup="")
+
+
+def test_shipped_calibrations_can_be_read() -> None:
+    assert set(shipped_calibrations()) == {"stockfish15.1-quick", "rybka3-d13"}
+    for name in shipped_calibrations():
+        assert load_calibration(name).name == name
+
+
+def test_the_shipped_set_up_is_that_of_the_plan_quick() -> None:
+    options = {"Hash": "16", "MultiPV": "256", "Threads": "1"}
+    declared = {"EvalFile": "nn-ad9b42354671.nnue"}
+    setup = make_setup("Stockfish 15.1", declared, options, make_plan("quick").text)
+    assert calibration_for(setup.digest) == "stockfish15.1-quick"
+    with pytest.raises(InputError, match="milepost calibrate"):
+        calibration_for("0" * 16)
+
+
+def test_the_published_table_does_not_carry_over() -> None:
+    published = load_calibration("rybka3-d13")
+    with pytest.raises(InputError, match="does not carry over"):
+        published.refuse_other("anything")
+    assert published.refuse_other("anything", force=True)
