@@ -20,6 +20,7 @@ from milepost.history.fit import _fresh_state
 from milepost.history.options import Options
 from milepost.history.prediction.forward import Forecast, forecast
 from milepost.history.prediction.newcomers import Company, faster_newcomers
+from milepost.io.progress import Progress, Report
 
 TRAIN = (2000, 2009)
 """The years whose predictions links are fitted to."""
@@ -157,10 +158,11 @@ def _first_elos(games: Games, how: Ours) -> Floats:
     return told
 
 
-def _teller(games: Games) -> Callable[[int], None]:
+def _teller(games: Games) -> Report:
     clock = games.records.clock
 
-    def tell(done: int) -> None:
+    def tell(news: Progress) -> None:
+        done = int(news.done)
         if done % 24 == 0 and clock[done - 1] >= SMOOTH_FROM:
             print(f"   {clock[done - 1]:.0f}", end="", file=sys.stderr, flush=True)
         if done == len(clock):

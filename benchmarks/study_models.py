@@ -22,6 +22,7 @@ from scipy import stats
 from milepost.choice import Spreads
 from milepost.fit import compare, fit_cohorts
 from milepost.fit.comparison.candidates import standard_candidates
+from milepost.io.progress import Progress
 
 
 def main() -> None:
@@ -76,8 +77,9 @@ def _models(spreads: Spreads, folds: int, *, everything: bool) -> None:
     candidates = standard_candidates(spreads, everything=everything)
     begun = time.monotonic()
 
-    def tell(name: str, done: int, total: int) -> None:
-        print(f"{time.monotonic() - begun:7.0f} s  {done} of {total}: {name}", file=sys.stderr)
+    def tell(news: Progress) -> None:
+        spent = time.monotonic() - begun
+        print(f"{spent:7.0f} s  {news.done} of {news.total}: {news.note}", file=sys.stderr)
 
     found = compare(spreads, candidates, folds=folds, progress=tell)
     print("\n| model | parameters | log-loss | Qfit | worst match, points | worst error, % "

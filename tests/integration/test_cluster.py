@@ -19,9 +19,10 @@ import pytest
 from milepost.analysis.engine.setup import find_engine
 from milepost.analysis.plans import make_plan
 from milepost.analysis.run import cluster as cluster_module
-from milepost.analysis.run.run import Job, RunState, analyse
+from milepost.analysis.run.run import Job, analyse
 from milepost.analysis.store.store import EvaluationStore, stored_position
 from milepost.errors import EngineError, InputError, WorkerError
+from milepost.io.progress import Progress
 
 PLAN = replace(make_plan("quick"), depth=6)
 NODE = "MILEPOST_TEST_NODE"
@@ -217,18 +218,18 @@ def test_an_engine_and_a_worker_killed_in_mid_run_are_started_anew(
     program = make_program(tmp_path, SLOW, engine)
     killed: dict[str, int] = {}
 
-    def kill(state: RunState) -> None:
+    def kill(news: Progress) -> None:
         begun = {node: processes for node, *processes in searches(tmp_path)}
-        if state.done == 1:
+        if news.done == 1:
             killed["engine"] = int(begun["first"][0])
-        elif state.done == 3:
+        elif news.done == 3:
             killed["worker"] = int(begun["second"][1])
         else:
             return
         os.kill(list(killed.values())[-1], signal.SIGKILL)
 
     state = analyse(
-        jobs, store, program, PLAN, cluster=two_nodes.address, engine=str(program), report=kill
+        jobs, store, program, PLAN, cluster=two_nodes.address, engine=str(program), progress=kill
     )
     assert list(killed) == ["engine", "worker"]
     assert (state.done, state.failed) == (len(jobs), [])
@@ -241,12 +242,18 @@ def test_an_interrupt_ends_the_engines_and_keeps_what_is_done(
 ) -> None:
     program = make_program(tmp_path, SLOW, engine)
 
-    def interrupt(state: RunState) -> None:
-        if state.done == 3:
+    def interrupt(news: Progress) -> None:
+        if news.done == 3:
             raise KeyboardInterrupt
 
     state = analyse(
-        jobs, store, program, PLAN, cluster=two_nodes.address, engine=str(program), report=interrupt
+        jobs,
+        store,
+        program,
+        PLAN,
+        cluster=two_nodes.address,
+        engine=str(program),
+        progress=interrupt,
     )
     assert state.interrupted
     assert len(store.read()) == 3
@@ -283,13 +290,13 @@ def test_a_node_lost_in_mid_run_only_slows_it(
 ) -> None:
     program = make_program(tmp_path, SLOW, engine)
 
-    def kill(state: RunState) -> None:
-        if two_nodes.second is not None and state.done >= 2:
+    def kill(news: Progress) -> None:
+        if two_nodes.second is not None and news.done >= 2:
             assert any(node == "second" for node, *_ in searches(tmp_path))
             two_nodes.kill_second()
 
     state = analyse(
-        jobs, store, program, PLAN, cluster=two_nodes.address, engine=str(program), report=kill
+        jobs, store, program, PLAN, cluster=two_nodes.address, engine=str(program), progress=kill
     )
     assert two_nodes.second is None
     assert (state.done, state.failed) == (len(jobs), [])

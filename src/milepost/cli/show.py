@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from milepost.io.processes import interrupts_held
+from milepost.io.progress import Progress
+
 if TYPE_CHECKING:
     import polars as pl
+    from rich.console import Console
 
-    from milepost.analysis.run.run import RunState
     from milepost.games.stream import Summary
-    from milepost.io.work import Progress, Report
 
 _NAMED = {
     "variant": "of another variant",
@@ -27,134 +32,148 @@ _NAMED = {
 }
 
 
+class Teller:
+    """Takes the news of one job; itself a `milepost.io.progress.Report`, and does nothing."""
+
+    def __call__(self, done: float | Progress, total: float | None = None, note: str = "") -> None:
+        """Take a `Progress`, or its parts."""
+
+
+class _Shown(Teller):
+    """Keeps the latest news of a job, and says it in words."""
+
+    def __init__(self, what: str, total: float | None, unit: str):
+        self._what = what
+        self._unit = unit
+        self._begun = time.monotonic()
+        self._listeners: list[Callable[[float, float | None], None]] = []
+        self.news = Progress(0, total)
+
+    def __call__(self, done: float | Progress, total: float | None = None, note: str = "") -> None:
+        news = done if isinstance(done, Progress) else Progress(done, total, note)
+        # What was said of the whole at the beginning holds until something else is said.
+        known = self.news.total if news.total is None else news.total
+        self.news = Progress(news.done, known, news.note)
+        for listen in self._listeners:
+            listen(news.done, known)
+
+    def listen(self, listener: Callable[[float, float | None], None]) -> None:
+        """Have the numbers handed on."""
+        self._listeners.append(listener)
+
+    def words(self) -> str:
+        """How far the job is, and how long it will still take."""
+        news, spent = self.news, time.monotonic() - self._begun
+        parts = []
+        if self._unit:
+            whole = "" if news.total is None else f" of {news.total:,.0f}"
+            parts.append(f"{news.done:,.0f}{whole} {self._unit}")
+        elif news.total:
+            parts.append(f"{100 * news.done / news.total:.0f} %")
+        if news.note:
+            parts.append(news.note)
+        if news.total and news.done:
+            left = spent * (news.total / news.done - 1)
+            parts.append(f"about {duration(max(left, 0.0))} left")
+        else:
+            parts.append(duration(spent))
+        return ", ".join(parts)
+
+    def line(self) -> str:
+        """The same with what is done."""
+        return f"{self._what}: {self.words()}"
+
+
+LINE_SECONDS = 10.0
+"""How often a line is written where standard error is no terminal."""
+
+
 @contextmanager
-def progress_bar(what: str, *, quiet: bool) -> Iterator[Report | None]:
-    """Show a progress bar with an estimate of the time left, on standard error."""
+def progress(
+    what: str, *, quiet: bool = False, total: float | None = None, unit: str = ""
+) -> Iterator[Teller]:
+    """Show on standard error how far a job is, and how long it will still take.
+
+    A terminal gets a bar; anything else a line every ten seconds, since a bar would only litter a
+    file. Nothing is left on the terminal at the end.
+
+    Parameters
+    ----------
+    what
+        What is being done: ``"reading"``.
+    quiet
+        Show nothing. What is yielded can be called all the same.
+    total
+        How much there is to do, if it is known before the job tells it.
+    unit
+        What is counted: ``"turns"``; without one the share of the whole is shown.
+
+    Yields
+    ------
+    Teller
+        To be given to a library function as its `progress`, or called as
+        ``tell(done, total, note)``.
+    """
     if quiet:
-        yield None
+        yield Teller()
         return
     from rich.console import Console
-    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
 
     console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TextColumn("{task.fields[games]:,} games"),
-        TimeRemainingColumn(elapsed_when_finished=True),
-    )
-    with Bar(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(what, total=None, games=0)
-
-        def report(state: Progress) -> None:
-            bar.update(task, completed=state.done, total=state.total, games=state.games)
-            if not console.is_terminal:
-                log(state)
-
-        log = _LineLog(what)
-        yield report
+    shown = _Shown(what, total, unit)
+    with _bar(shown, what, console) if console.is_terminal else _lines(shown):
+        yield shown
 
 
 @contextmanager
-def analysis_bar(*, quiet: bool) -> Iterator[Callable[[RunState], None] | None]:
-    """Show positions done, found in the store, the rate and the time left, on standard error."""
-    if quiet:
-        yield None
-        return
-    import time
-
-    from rich.console import Console
-    from rich.live import Live
+def _bar(shown: _Shown, what: str, console: Console) -> Iterator[None]:
+    from rich.markup import escape
+    from rich.progress import BarColumn, ProgressColumn, TextColumn
+    from rich.progress import Progress as Bar
     from rich.text import Text
 
-    console = Console(stderr=True)
-    begun = last = time.monotonic()
+    class Words(ProgressColumn):
+        def render(self, task: Any) -> Text:
+            return Text(shown.words())
 
-    def line(state: RunState) -> str:
-        spent = max(time.monotonic() - begun, 1e-9)
-        rate = state.done / spent
-        left = state.total - state.hits - state.done - len(state.failed)
-        until = f"about {left / rate:,.0f} s left" if rate else "no estimate yet"
-        return (
-            f"analysing: {state.done:,} done, {state.hits:,} in the store, {left:,} to do, "
-            f"{rate:.2f} a second, {until}"
-        )
-
-    with Live(Text(""), console=console, transient=True, auto_refresh=False) as live:
-
-        def report(state: RunState) -> None:
-            nonlocal last
-            now = time.monotonic()
-            if console.is_terminal:
-                live.update(Text(line(state)), refresh=True)
-            elif now - last >= 10:
-                last = now
-                typer.echo(line(state), err=True)
-
-        yield report
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=20), Words())
+    with interrupts_held():  # the thread that draws must not take an interrupt meant for the job
+        bar = Bar(*columns, console=console, transient=True)
+        task = bar.add_task(escape(what), total=shown.news.total)
+        bar.start()
+    shown.listen(lambda done, total: bar.update(task, completed=done, total=total))
+    try:
+        yield
+    finally:
+        bar.stop()
 
 
 @contextmanager
-def counting_bar(
-    what: str, *, quiet: bool, total: int | None = None
-) -> Iterator[Callable[[int], None] | None]:
-    """Show how many of something are done, with an estimate of the time left."""
-    if quiet:
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
+def _lines(shown: _Shown) -> Iterator[None]:
+    ended = threading.Event()
 
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(elapsed_when_finished=True),
-    )
-    import time
+    def write() -> None:
+        while not ended.wait(LINE_SECONDS):
+            typer.echo(shown.line(), err=True)
 
-    begun = last = time.monotonic()
-    with Bar(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(what, total=total)
-
-        def tell(done: int) -> None:
-            nonlocal last
-            bar.update(task, completed=done)
-            now = time.monotonic()
-            if not console.is_terminal and now - last >= 10:
-                last = now
-                left = ""
-                if total and done:
-                    left = f" of {total:,}, about {(now - begun) * (total / done - 1):.0f} s left"
-                typer.echo(f"{what}: {done:,} done{left}", err=True)
-
-        yield tell
+    clock = threading.Thread(target=write, daemon=True)
+    with interrupts_held():
+        clock.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        clock.join()
 
 
-class _LineLog:
-    """A line now and then, where standard error is a file and a bar would only litter it."""
-
-    def __init__(self, what: str):
-        import time
-
-        self._what = what
-        self._clock = time.monotonic
-        self._begun = self._last = self._clock()
-
-    def __call__(self, state: Progress) -> None:
-        now = self._clock()
-        if now - self._last < 10:
-            return
-        self._last = now
-        left = ""
-        if state.total and state.done:
-            seconds = (now - self._begun) * (state.total / state.done - 1)
-            left = f", {100 * state.done / state.total:.0f} %, about {seconds:.0f} s left"
-        typer.echo(f"{self._what}: {state.games:,} games{left}", err=True)
+def duration(seconds: float) -> str:
+    """A time as people say it: ``40 s``, ``3 min 20 s``, ``2 h 5 min``."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
 def summarise(summary: Summary, output: str, errors_path: str | None, *, rows: str) -> None:
@@ -211,30 +230,111 @@ def print_table(
     *,
     title: str | None = None,
     whole: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    drop_first: Sequence[str] = (),
 ) -> None:
-    """Print a table for people; numbers stand to the right, columns in `whole` are not broken."""
+    """Print a table for people, as wide as the terminal allows; numbers stand to the right.
+
+    The first column says whose row it is and always stays. Where the table is too wide, first the
+    columns in `drop_first` are left out, one by one in that order, then others from the right; a
+    line says which.
+
+    Parameters
+    ----------
+    columns, rows
+        Names and values.
+    title
+        Stands above.
+    whole
+        Columns whose cells are not broken over lines; numbers never are.
+    keep
+        Columns that are never left out.
+    drop_first
+        Columns that can be spared, the rarest first.
+    """
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
-    numeric = [
-        all(row[place] is None or isinstance(row[place], int | float) for row in rows)
-        for place in range(len(columns))
-    ]
+    width = _table_width()
+    cells = [[_cell(value) for value in row] for row in rows]
+    least = _least_widths(columns, rows, cells, whole)
+    console = Console(width=width, highlight=False, soft_wrap=False)
+    places = _fitting(columns, least, console.width, keep, drop_first)
+    numeric = {place for place in places if _is_numeric(rows, place)}
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
-    for place, (name, is_numeric) in enumerate(zip(columns, numeric, strict=True)):
-        least = max([len(name), *(len(str(row[place])) for row in rows)]) if name in whole else None
+    for place in places:
         table.add_column(
-            name,
-            justify="right" if is_numeric else "left",
+            columns[place],
+            justify="right" if place in numeric else "left",
             overflow="fold",
-            min_width=least,
-            no_wrap=name in whole,
+            min_width=least[place],
+            no_wrap=columns[place] in whole,
         )
-    for row in rows:
-        table.add_row(*(_cell(value) for value in row))
-    width = None if sys.stdout.isatty() else 120
-    Console(width=width, highlight=False, soft_wrap=False).print(table)
+    for row in cells:
+        table.add_row(*(row[place] for place in places))
+    console.print(table)
+    lost = [name for place, name in enumerate(columns) if place not in places]
+    if lost:
+        names = ", ".join(lost)
+        typer.echo(f"no room for: {names} (a wider terminal shows them, -o FILE writes them)")
+
+
+_TEXT_WIDTH = 16
+"""Texts wider than this may be broken over lines before a column is left out."""
+_NAME_WIDTH = 24
+"""The same for the first column, which holds names."""
+
+
+def _table_width() -> int | None:
+    """The terminal's width, or what is asked for by COLUMNS; 120 for a file or a pipe."""
+    if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit():
+        return None
+    return 120
+
+
+def _is_numeric(rows: Sequence[Sequence[Any]], place: int) -> bool:
+    return all(row[place] is None or isinstance(row[place], int | float) for row in rows)
+
+
+def _least_widths(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    cells: list[list[str]],
+    whole: Sequence[str],
+) -> list[int]:
+    """How narrow each column may become, by its cells and its name."""
+    from rich.cells import cell_len
+
+    widths = []
+    for place, name in enumerate(columns):
+        widest = max((cell_len(row[place]) for row in cells), default=0)
+        if name not in whole and not _is_numeric(rows, place):
+            widest = min(widest, _TEXT_WIDTH if place else _NAME_WIDTH)
+        # A heading of several words may stand on several lines.
+        heading = [name] if name in whole else name.split()
+        widths.append(max([widest, *(cell_len(word) for word in heading)]))
+    return widths
+
+
+def _fitting(
+    columns: Sequence[str],
+    least: list[int],
+    room: int,
+    keep: Sequence[str],
+    drop_first: Sequence[str],
+) -> list[int]:
+    """The places of the columns that there is room for."""
+    places = list(range(len(columns)))
+    spare = [columns.index(name) for name in drop_first if name in columns]
+    spare += [place for place in reversed(places) if place not in spare]
+    for place in spare:
+        # A blank on both sides of a column, and one around and between them.
+        if sum(least[each] + 3 for each in places) + 1 <= room:
+            break
+        if place != 0 and columns[place] not in keep:
+            places.remove(place)
+    return places
 
 
 def print_frame(frame: pl.DataFrame, *, title: str | None = None, most: int | None = None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from milepost.choice.spreads import BOUND, Spreads
 from milepost.errors import InputError, TableError
 from milepost.fit.agent import NotConvergedWarning, fit_agent
 from milepost.fit.methods.reference import fit_reference
+from milepost.io.progress import Progress, Report
 from milepost.tables import as_frame
 
 FIELDS = ("decision", "value", "chosen", "group", "weight", "rating")
@@ -98,7 +99,7 @@ def fit_groups(
     outside: str = BOUND,
     least: int = LEAST,
     reference: Mapping[str, Any] | None = None,
-    progress: Callable[[int], None] | None = None,
+    progress: Report | None = None,
     **settings: Any,
 ) -> tuple[pl.DataFrame, list[tuple[str, str]]]:
     """Fit an agent to each group of a table of decisions.
@@ -135,7 +136,7 @@ def fit_groups(
         named = dict(zip(by, labels, strict=True))
         name = ", ".join(map(str, labels)) or "all decisions"
         if progress is not None:
-            progress(done)
+            progress(Progress(done, note=name))
         try:
             if len(spreads) < least:
                 raise InputError(f"{len(spreads)} decisions are fewer than {least}")

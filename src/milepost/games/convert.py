@@ -23,9 +23,10 @@ from milepost.games.pgn.readers import HEADER_BATCH, read_chunk, read_headers
 from milepost.games.stream import GameStream, Summary
 from milepost.games.turns.replay import BOOK_MOVES, attach_games, replay
 from milepost.io.files import STDOUT, TableWriter, format_of
+from milepost.io.progress import Progress, Report
 from milepost.io.provenance import provenance, table_inputs
 from milepost.io.sources import Source, are_tables, find_sources
-from milepost.io.work import Frames, Progress, Report, WorkFolder, run_tasks, source_identity
+from milepost.io.work import Frames, WorkFolder, run_tasks, source_identity
 from milepost.tables import ERRORS, GAMES, RESULTS, TURNS, as_frame
 
 _ROWS_A_TASK = 500
@@ -188,7 +189,7 @@ def _write_turns_of_tables(
     identity = {"read": f"turns {shown}", "inputs": source_identity(sources)}
     folder = WorkFolder(target.output, identity)
     summary.resumed = folder.resumed
-    report: Report | None = options.get("report")
+    progress: Report | None = options.get("progress")
     tasks = (
         _Rows(number, games[start : start + _ROWS_A_TASK])
         for number, start in enumerate(range(0, len(games), _ROWS_A_TASK))
@@ -199,8 +200,8 @@ def _write_turns_of_tables(
         for task in run_tasks(tasks, _RowsReplayer(book_moves), folder, workers=workers):
             writer.write(folder.get(task.number, "turns"))
             done += len(task.games)
-            if report:
-                report(Progress(done, len(games), done))
+            if progress:
+                progress(Progress(done, len(games), f"{done:,} games"))
     summary.rows = writer.rows
     write_errors(target, [errors])
     folder.remove()
@@ -209,7 +210,7 @@ def _write_turns_of_tables(
 
 def _shown(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options that change the output, for the provenance."""
-    hidden = {"workers", "report", "aliases", "batch_games"}
+    hidden = {"workers", "progress", "aliases", "batch_games"}
     shown = {name: value for name, value in options.items() if name not in hidden}
     if options.get("aliases") is not None:
         table = as_frame(options["aliases"]).write_csv()

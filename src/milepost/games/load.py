@@ -22,8 +22,9 @@ from milepost.games.results.from_table import results_of_table
 from milepost.games.stream import GameStream, Summary
 from milepost.games.turns.replay import BOOK_MOVES, attach_games, turns_of_games
 from milepost.io.files import read_table
+from milepost.io.progress import Report
 from milepost.io.sources import Source, are_tables, find_sources
-from milepost.io.work import Frames, Report
+from milepost.io.work import Frames
 from milepost.tables import ERRORS, GAMES, RESULTS, TURNS
 
 Inputs = Iterable[str | Path]
@@ -219,7 +220,7 @@ def load_turns(
     *,
     book_moves: int = BOOK_MOVES,
     workers: int = 1,
-    report: Report | None = None,
+    progress: Report | None = None,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the turns of PGN files, games tables or turns tables.
 
@@ -231,7 +232,7 @@ def load_turns(
         Moves a side that are marked as book, for PGN and games tables.
     workers
         Processes to read PGN with.
-    report
+    progress
         Called with the progress of reading PGN.
 
     Returns
@@ -242,7 +243,7 @@ def load_turns(
     names = [str(each) for each in inputs]
     sources = find_sources(names)
     if not are_tables(sources):
-        return read_turns(names, book_moves=book_moves, workers=workers, report=report)
+        return read_turns(names, book_moves=book_moves, workers=workers, progress=progress)
     frames = []
     for source in sources:
         columns = set(read_table(source.name).columns)
@@ -269,7 +270,7 @@ def load_games_of(
 
 
 def list_players(
-    inputs: Iterable[str | Path], *, aliases: Any = None, report: Report | None = None
+    inputs: Iterable[str | Path], *, aliases: Any = None, progress: Report | None = None
 ) -> pl.DataFrame:
     """Return the players table of PGN files (headers only) or games tables.
 
@@ -279,8 +280,8 @@ def list_players(
         See `milepost.io.sources.find_sources`.
     aliases
         See `milepost.games.players.resolve.find_players`.
-    report
-        Called with the progress.
+    progress
+        Called with the bytes of input that are dealt with.
     """
     names = list(inputs)
     sources = find_sources(names)
@@ -290,7 +291,7 @@ def list_players(
         )
         return find_players(games, aliases=aliases)
     counts = NameCounts()
-    with GameStream(names, read_headers, batch_games=HEADER_BATCH, report=report) as stream:
+    with GameStream(names, read_headers, batch_games=HEADER_BATCH, progress=progress) as stream:
         for games in stream.frames():
             counts.add(games)
     return resolve_players(counts.table(), aliases=aliases)

@@ -21,8 +21,9 @@ from milepost.games.duplicates import DuplicateFinder
 from milepost.games.pgn.blocks import Batch, Chunk, Reading, cut_batches, cut_chunks
 from milepost.games.pgn.readers import errors_table
 from milepost.games.players.resolve import NameCounts, resolve_players, with_keys
+from milepost.io.progress import Report
 from milepost.io.sources import Source, find_sources
-from milepost.io.work import Frames, Report, WorkFolder, run_tasks, source_identity
+from milepost.io.work import Frames, WorkFolder, run_tasks, source_identity
 from milepost.tables import ERRORS, PLAYERS
 
 
@@ -85,7 +86,7 @@ class GameStream:
         keep_duplicates: bool = False,
         workers: int = 1,
         batch_games: int | None = None,
-        report: Report | None = None,
+        progress: Report | None = None,
     ):
         """Prepare to read.
 
@@ -110,8 +111,8 @@ class GameStream:
             Processes to read with.
         batch_games
             Read batches of so many games at a time; if not given, chunks.
-        report
-            Called with the progress.
+        progress
+            Called with the bytes of input that are dealt with.
         """
         self.sources: list[Source] = find_sources(inputs)
         self.summary = Summary()
@@ -122,7 +123,7 @@ class GameStream:
         self._keep_duplicates = keep_duplicates
         self._workers = workers
         self._batch_games = batch_games
-        self._reading = Reading(report)
+        self._reading = Reading(progress)
         name = getattr(read, "__name__", None) or repr(read)
         identity = {
             "read": name,

@@ -27,8 +27,6 @@ from milepost.history.result import History
 from milepost.history.solver.convergence import (
     Convergence,
     ConvergenceWarning,
-    Progress,
-    Sweep,
     converge,
 )
 from milepost.history.teams.fit import fit_teams
@@ -37,6 +35,7 @@ from milepost.history.teams.rate import draw_margin
 from milepost.history.ttt.evidence import ttt_d_log_evidence, ttt_log_evidence
 from milepost.history.ttt.own_margins import MarginModel, TTTDState, ttt_d_state
 from milepost.history.ttt.state import SkillModel, TTTState, ttt_state
+from milepost.io.progress import Report
 from milepost.tables import CURVES, RESULTS
 
 _KEPT_COLUMNS = ["time", "player_1", "player_2", "score", "first_mover", "weight", "event"]
@@ -73,7 +72,7 @@ def fit(
     stage: str = "converged",
     tolerance: float | None = None,
     max_sweeps: int = 200,
-    progress: Progress | None = None,
+    progress: Report | None = None,
     workers: int = 1,
     order: str = "given",
     seed: int | None = None,
@@ -287,7 +286,7 @@ def _fresh_state(records: Records, options: Options) -> TTTState | TTTDState:
 
 
 def _fit_two(
-    records: Records, frame: pl.DataFrame, options: Options, progress: Progress | None,
+    records: Records, frame: pl.DataFrame, options: Options, progress: Report | None,
     warm: tuple[History, Floats | None] | None,
 ) -> History:  # fmt: skip
     state = _fresh_state(records, options)
@@ -389,7 +388,7 @@ def _curves(state: TTTState | TTTDState, options: Options) -> pl.DataFrame:
     return CURVES.conform(pl.DataFrame(columns))
 
 
-def _fit_games(games: Sequence[Game], options: Options, progress: Progress | None) -> History:
+def _fit_games(games: Sequence[Game], options: Options, progress: Report | None) -> History:
     """Hand games of teams to the general graph."""
     if options.model not in ("ttt", "trueskill"):
         raise InputError(f"games of teams are fitted by ttt or trueskill, not {options.model}")
@@ -408,7 +407,7 @@ def _fit_games(games: Sequence[Game], options: Options, progress: Progress | Non
         period=options.period,
         stage="filter" if options.model == "trueskill" else options.stage,  # type: ignore[arg-type]
         tolerance=options.distance, max_sweeps=options.max_sweeps,
-        progress=None if progress is None else lambda n, _, left: progress(Sweep(n, left, 0)),
+        progress=progress,
     )  # fmt: skip
     labels = fitted.curves.select("time").with_columns(clock=fitted.lives.clock)
     labels = labels.unique(subset="clock", keep="first").sort("clock")

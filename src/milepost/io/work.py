@@ -40,21 +40,6 @@ _LOOK_SECONDS = 0.2
 """How often it is looked whether the user has interrupted."""
 
 
-@dataclass(frozen=True)
-class Progress:
-    """How far a job is."""
-
-    done: int
-    """Bytes (or rows) of input dealt with."""
-    total: int | None
-    """Bytes (or rows) of input; `None` if not known."""
-    games: int
-    """Games found so far."""
-
-
-Report = Callable[[Progress], None]
-
-
 class Numbered(Protocol):
     """A task that knows its place in the job."""
 

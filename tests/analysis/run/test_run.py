@@ -13,10 +13,11 @@ import pytest
 
 from milepost.analysis.engine.uci import UciEngine
 from milepost.analysis.plans import Plan
-from milepost.analysis.run.run import RunState, analyse, engine_setup, wanted_jobs
+from milepost.analysis.run.run import analyse, engine_setup, wanted_jobs
 from milepost.analysis.run.threads import Job, JobRunner, Outcome
 from milepost.analysis.store.store import EvaluationStore
 from milepost.errors import EngineAnswerError, EngineDiedError, InputError
+from milepost.io.progress import Progress
 from milepost.tables import TURNS
 
 # An engine whose values follow from the position alone, and which can be told to misbehave.
@@ -257,12 +258,12 @@ def test_options_that_the_plan_sets_are_refused(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_keeps_what_is_done(tmp_path: Path, store: EvaluationStore) -> None:
-    def interrupt(state: RunState) -> None:
-        if state.done == 4:
+    def interrupt(news: Progress) -> None:
+        if news.done == 4:
             raise KeyboardInterrupt
 
     program = make_engine(tmp_path / "engine")
-    state = analyse(positions(10), store, program, PLAN, report=interrupt)
+    state = analyse(positions(10), store, program, PLAN, progress=interrupt)
     assert state.interrupted
     assert len(store.read()) == 4
     assert analyse(positions(10), store, program, PLAN).hits == 4

@@ -15,6 +15,7 @@ from milepost.history.records import read_records
 from milepost.history.solver.newton import Learning, newton_step
 from milepost.history.ttt.own_margins import MarginModel, TTTDState, ttt_d_state
 from milepost.history.ttt.state import SkillModel, TTTState, ttt_state
+from milepost.io.progress import Progress
 
 
 def weakly_linked() -> pl.DataFrame:
@@ -128,7 +129,9 @@ def test_two_workers_find_the_same_fixed_point(options: dict[str, Any]) -> None:
 
 
 def test_progress_is_told_every_sweep() -> None:
-    told: list[Sweep] = []
+    told: list[Progress] = []
     history = fit(simulated(300, 10, 4), progress=told.append)
-    assert [sweep.number for sweep in told] == list(range(1, history.sweeps + 1))
-    assert told[-1].remaining_error == history.remaining_error
+    assert [sweep.done for sweep in told] == list(range(1, history.sweeps + 1))
+    last = told[-1]
+    assert isinstance(last, Sweep)
+    assert last.remaining_error == history.remaining_error

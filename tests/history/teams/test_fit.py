@@ -17,10 +17,12 @@ from numpy.testing import assert_allclose
 from scipy.special import ndtr
 
 from milepost.errors import InputError, MilepostWarning
+from milepost.history import Sweep
 from milepost.history.teams.fit import TeamHistory, fit_teams
 from milepost.history.teams.game import Game
 from milepost.history.teams.graph import share_of_ties
 from milepost.history.teams.rate import draw_margin, rate_game
+from milepost.io.progress import Progress
 
 REFERENCE = Path(__file__).resolve().parents[2] / "data"
 
@@ -366,10 +368,12 @@ def test_the_share_of_ties() -> None:
 
 def test_progress_and_a_history_that_does_not_converge() -> None:
     games = team_games(5, 60)
-    seen: list[tuple[int, float, float]] = []
-    history = fit_teams(games, **SETTINGS, progress=lambda *news: seen.append(news))
-    assert [news[0] for news in seen] == list(range(1, history.sweeps + 1))
-    assert seen[-1][2] == history.remaining_error <= 1e-3
+    seen: list[Progress] = []
+    history = fit_teams(games, **SETTINGS, progress=seen.append)
+    assert [news.done for news in seen] == list(range(1, history.sweeps + 1))
+    last = seen[-1]
+    assert isinstance(last, Sweep)
+    assert last.remaining_error == history.remaining_error <= 1e-3
     with pytest.warns(MilepostWarning, match="after 2 sweeps did not converge"):
         short = fit_teams(games, **SETTINGS, max_sweeps=2)
     assert not short.converged

@@ -13,6 +13,7 @@ from milepost.errors import InputError
 from milepost.history import ConvergenceWarning, fit, prequential
 from milepost.history.tuning.search import search_limit
 from milepost.history.tuning.tune import draw_share, naive_log_evidence, parse_values, tune
+from milepost.io.progress import Progress
 
 BETA, TAU, MARGIN = 300.0, 60.0, 150.0
 
@@ -223,9 +224,9 @@ def test_points_that_do_not_converge_are_told_and_not_the_best() -> None:
 
 
 def test_progress_counts_every_point() -> None:
-    seen: list[int] = []
+    seen: list[Progress] = []
     found = tune(FEW, beta=[200.0, 300.0], tau=[40.0, 60.0], window=0, progress=seen.append)
-    assert seen == [1, 2, 3, 4]
+    assert [news.done for news in seen] == [1, 2, 3, 4]
     assert found.evaluations == 4
 
 

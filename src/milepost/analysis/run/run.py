@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from milepost.analysis.run.threads import Job, Outcome, run_threads
 from milepost.analysis.store.positions import stored_position, variant_exclusions
 from milepost.analysis.store.store import EvaluationStore
 from milepost.errors import EngineError, InputError, OutputError
+from milepost.io.progress import Progress, Report
 from milepost.tables import TURNS
 
 __all__ = [
@@ -65,9 +66,6 @@ class RunState:
     """The set-up of the engine."""
     interrupted: bool = False
     """Whether the user stopped the run."""
-
-
-Report = Callable[[RunState], None]
 
 
 def wanted_jobs(
@@ -159,7 +157,7 @@ def analyse(
     workers: int = 1,
     cluster: str | None = None,
     engine: str | None = None,
-    report: Report | None = None,
+    progress: Report | None = None,
     state: RunState | None = None,
 ) -> RunState:
     """Analyse the jobs that the store does not hold, and store them.
@@ -182,8 +180,8 @@ def analyse(
         Run on a Ray cluster instead: its address, or ``auto``.
     engine
         The engine as the user named it, looked for anew on every machine of a cluster.
-    report
-        Called after every position.
+    progress
+        Called after every position that the store did not hold.
     state
         To be filled and returned; a new one if not given.
 
@@ -222,7 +220,7 @@ def analyse(
         outcomes = run_cluster(missing, engine, plan, dict(setup.options), state, address=cluster)
     # Closed at once, so that no engine outlives a failure to store.
     with contextlib.closing(outcomes):
-        save_outcomes(outcomes, store, setup.digest, state, report)
+        save_outcomes(outcomes, store, setup.digest, state, progress)
     return state
 
 
@@ -231,11 +229,11 @@ def save_outcomes(
     store: EvaluationStore,
     setup: str,
     state: RunState,
-    report: Report | None,
+    progress: Report | None,
 ) -> None:
     """Store what comes in, every few seconds and at the end, whatever the end is."""
     rows: list[dict[str, Any]] = []
-    saved = time.monotonic()
+    begun = saved = time.monotonic()
 
     def save() -> None:
         nonlocal rows, saved
@@ -259,14 +257,20 @@ def save_outcomes(
             else:
                 rows.append(evaluation_row(position, played, setup, outcome.evaluation))
                 state.done += 1
-            if report:
-                report(state)
+            if progress:
+                progress(_news(state, time.monotonic() - begun))
             if time.monotonic() - saved > SAVE_SECONDS:
                 save()
     except KeyboardInterrupt:
         state.interrupted = True
     finally:
         save()
+
+
+def _news(state: RunState, seconds: float) -> Progress:
+    rate = state.done / max(seconds, 1e-9)
+    note = f"{state.hits:,} were in the store, {rate:.2f} a second"
+    return Progress(state.done + len(state.failed), state.total - state.hits, note)
 
 
 def evaluation_row(

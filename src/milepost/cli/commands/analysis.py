@@ -109,14 +109,14 @@ def analyse(
     setups = [engine_setup(program, each, uci_options) for _, program, each in members]
     if len(setups) > 1:
         jury_setup(setups)
-    with show.progress_bar("reading", quiet=quiet) as report:
-        turns, wrong = load_turns(inputs, book_moves=book_moves, workers=workers, report=report)
+    with show.progress("reading", quiet=quiet) as tell:
+        turns, wrong = load_turns(inputs, book_moves=book_moves, workers=workers, progress=tell)
     lost = show.tell_wrong(wrong, quiet=quiet)
     opened = EvaluationStore(store, create=True)
     failed: list[tuple[str, str, str | None, str]] = []
     for name, program, each in members:
         jobs, left_out = wanted_jobs(turns, each, every_turn=every_turn)
-        with show.analysis_bar(quiet=quiet) as tell:
+        with show.progress("analysing", quiet=quiet, unit="positions") as tell:
             state = run_analysis(
                 jobs,
                 opened,
@@ -126,7 +126,7 @@ def analyse(
                 workers=workers,
                 cluster=cluster,
                 engine=name,
-                report=tell,
+                progress=tell,
             )
         assert state.setup is not None
         failed += [(state.setup.digest, *each_failed) for each_failed in state.failed]
@@ -220,8 +220,8 @@ def spreads(
 
     format_of(output, form)
     opened = EvaluationStore(store)
-    with show.progress_bar("reading", quiet=quiet) as report:
-        turns, wrong = load_turns(inputs, book_moves=book_moves, workers=workers, report=report)
+    with show.progress("reading", quiet=quiet) as tell:
+        turns, wrong = load_turns(inputs, book_moves=book_moves, workers=workers, progress=tell)
     show.tell_wrong(wrong, quiet=quiet)
     found = make_spreads(
         turns,

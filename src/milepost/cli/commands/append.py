@@ -154,15 +154,15 @@ def _analyse(
     from milepost.games.load import load_turns
     from milepost.intrinsic.rating.fit_row import refuse_few
 
-    with show.progress_bar("reading", quiet=quiet) as report:
-        turns, wrong = load_turns([name], book_moves=book_moves, workers=workers, report=report)
+    with show.progress("reading", quiet=quiet) as tell:
+        turns, wrong = load_turns([name], book_moves=book_moves, workers=workers, progress=tell)
     show.tell_wrong(wrong, quiet=quiet)
     jobs, left_out = wanted_jobs(turns, plan)
     refuse_few(name, len(turns) - sum(left_out.values()))  # before an engine works in vain
     store = EvaluationStore(where, create=True)
-    with show.analysis_bar(quiet=quiet) as tell:
+    with show.progress("analysing", quiet=quiet, unit="positions") as tell:
         state = analyse(
-            jobs, store, program, plan, options=uci_options, workers=workers, report=tell
+            jobs, store, program, plan, options=uci_options, workers=workers, progress=tell
         )
     if not quiet:
         typer.echo(

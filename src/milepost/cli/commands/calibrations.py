@@ -82,8 +82,7 @@ def calibrate(
         whole = found_whole[0], found_whole[1]
         sources += whole_games
     told = {"maps": kinds, "folds": folds, "repeats": repeats, "seed": seed, "c_line": c_line or ""}
-    steps = 2 + 2 * len(kinds)
-    with show.counting_bar("calibrating", quiet=quiet, total=steps) as bar:
+    with show.progress("calibrating", quiet=quiet, unit="steps") as tell:
         found = make(
             spreads,
             players,
@@ -97,7 +96,7 @@ def calibrate(
             seed=seed,
             c_line=line,
             made=provenance("calibrate", {**told, **made}, table_inputs(find_sources(sources))),
-            progress=None if bar is None else (lambda what, done, total: bar(done)),
+            progress=tell,
         )
     found.save(output)
     show_calibration(found)

@@ -63,8 +63,8 @@ def read_decisions(
     from milepost.games.load import load_turns
 
     opened = EvaluationStore(store)
-    with show.progress_bar("reading", quiet=quiet) as report:
-        turns, wrong = load_turns(inputs, workers=workers, report=report)
+    with show.progress("reading", quiet=quiet) as tell:
+        turns, wrong = load_turns(inputs, workers=workers, progress=tell)
     found = make_spreads(turns, opened, setup=setup)
     if not quiet:
         counts = ", ".join(f"{count:,} {name}" for name, count in found.counts.items() if count)

@@ -104,8 +104,8 @@ def _analyse_some(folder: Path, workers: int) -> None:
     plan = make_plan("quick")
     jobs, _ = wanted_jobs(turns.head(_ENGINE_TURNS), plan)
     store = EvaluationStore(folder / "evaluations")
-    with show.analysis_bar(quiet=False) as report:
-        state = analyse(jobs, store, program, plan, workers=workers, report=report)
+    with show.progress("analysing", unit="positions") as tell:
+        state = analyse(jobs, store, program, plan, workers=workers, progress=tell)
     assert state.setup is not None
     typer.echo(
         f"{state.setup.name}: {state.total:,} positions of a famous game, all moves to depth "

@@ -174,7 +174,7 @@ def fit(
         if not table["converged"].all():
             raise typer.Exit(1)
         return
-    with show.counting_bar("fitting", quiet=quiet) as tell:
+    with show.progress("fitting", quiet=quiet, unit="groups") as tell:
         table, left_out = fit_groups(
             decisions,
             by or [],

@@ -24,14 +24,14 @@ def games(
     from milepost.games.convert import Target, write_games
 
     target = Target(output, form, errors)
-    with show.progress_bar("reading", quiet=quiet) as report:
+    with show.progress("reading", quiet=quiet) as tell:
         summary = write_games(
             inputs,
             target,
             aliases=read_aliases(aliases),
             keep_duplicates=keep_duplicates,
             workers=workers,
-            report=report,
+            progress=tell,
         )
     if not quiet:
         show.summarise(summary, output, target.errors_path, rows="games")
@@ -70,7 +70,7 @@ def results(
     from milepost.games.results.from_table import parse_mapping
 
     target = Target(output, form, errors)
-    with show.progress_bar("reading", quiet=quiet) as report:
+    with show.progress("reading", quiet=quiet) as tell:
         summary = write_results(
             inputs,
             target,
@@ -79,7 +79,7 @@ def results(
             keep_names=keep_names,
             aliases=read_aliases(aliases),
             keep_duplicates=keep_duplicates,
-            report=report,
+            progress=tell,
         )
     if not quiet:
         show.summarise(summary, output, target.errors_path, rows="results")
@@ -107,7 +107,7 @@ def turns(
     from milepost.games.convert import Target, write_turns
 
     target = Target(output, form, errors)
-    with show.progress_bar("reading", quiet=quiet) as report:
+    with show.progress("reading", quiet=quiet) as tell:
         summary = write_turns(
             inputs,
             target,
@@ -115,7 +115,7 @@ def turns(
             aliases=read_aliases(aliases),
             keep_duplicates=keep_duplicates,
             workers=workers,
-            report=report,
+            progress=tell,
         )
     if not quiet:
         show.summarise(summary, output, target.errors_path, rows="turns")

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from milepost.cli import options
+from milepost.cli import options, show
 from milepost.cli.commands import results_in
 
 if TYPE_CHECKING:
-    from milepost.history import History, Sweep
+    from milepost.history import History
 
 Period = Annotated[
     str,
@@ -195,7 +195,7 @@ def history(
     )  # fmt: skip
     from milepost.history import fit
 
-    with warnings_told(), _sweep_line(quiet=quiet) as tell:
+    with warnings_told(), show.progress("smoothing", quiet=quiet, unit="sweeps") as tell:
         found = fit(chosen.table, progress=tell, **settings)
     told = {name: value for name, value in settings.items() if name != "workers"}
     made = results_in.provenance_of("history", chosen, told, inputs)
@@ -236,35 +236,6 @@ def _number_or_word(name: str, text: str, words: tuple[str, ...]) -> float:
         known = ", ".join(words)
         option = name.replace("_", "-")
         raise InputError(f"--{option}: expected {known} or a number, got {text!r}") from None
-
-
-@contextmanager
-def _sweep_line(*, quiet: bool) -> Iterator[Callable[[Sweep], None] | None]:
-    """Show each sweep and how far the fixed point still is, on standard error."""
-    if quiet:
-        yield None
-        return
-    import time
-
-    from rich.console import Console
-    from rich.live import Live
-    from rich.text import Text
-
-    console = Console(stderr=True)
-    last = time.monotonic()
-    with Live(Text(""), console=console, transient=True, auto_refresh=False) as live:
-
-        def report(sweep: Sweep) -> None:
-            nonlocal last
-            line = f"sweep {sweep.number}: about {sweep.remaining_error:.3g} points to go"
-            now = time.monotonic()
-            if console.is_terminal:
-                live.update(Text(line), refresh=True)
-            elif now - last >= 10:
-                last = now
-                typer.echo(line, err=True)
-
-        yield report
 
 
 @contextmanager

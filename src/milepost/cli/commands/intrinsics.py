@@ -89,7 +89,7 @@ def rate(
     table = _of_players(table, player)
     digest = str(made.get("digest", setup or ""))
     found = _calibration(calibration, digest, quiet=quiet)
-    with show.counting_bar("rating", quiet=quiet, total=len(table)) as bar:
+    with show.progress("rating", quiet=quiet, unit="turns") as tell:
         ratings = rate_groups(
             table,
             found,
@@ -98,7 +98,7 @@ def rate(
             force=force,
             level=level,
             least=least,
-            progress=None if bar is None else (lambda done, total: bar(done)),
+            progress=tell,
         )
     told = {"by": chosen, "calibration": found.name, "level": level, "least": least, "force": force}
     told |= {"player": player or []}

@@ -52,13 +52,13 @@ def models(
     named = parse_fields(fields) if fields else None
     ((_, spreads),) = split_decisions(decisions, fields=named, outside=outside)
     candidates = standard_candidates(spreads, everything=all_models)
-    with show.counting_bar("comparing", quiet=quiet, total=len(candidates)) as tell:
+    with show.progress("comparing", quiet=quiet, unit="models") as tell:
         found = compare(
             spreads,
             candidates,
             folds=folds,
             rng=np.random.default_rng(seed),
-            progress=None if tell is None else lambda _, done, __: tell(done),
+            progress=tell,
         )
     made = provenance(
         "models",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -73,7 +71,7 @@ def reproduce(
     folder = Folder(Path(data), Path(store) if store else None, out / "work", workers)
     done: list[Done] = []
     for number, each in enumerate(chosen, 1):
-        with _working(f"[{number}/{len(chosen)}] {each.name}", quiet=quiet):
+        with show.progress(f"[{number}/{len(chosen)}] {each.name}", quiet=quiet):
             done.append(run_experiment(each, folder, out, again=again))
         _tell(done[-1])
     where = write_index(known.values(), done, out)
@@ -115,40 +113,3 @@ def _summarise(done: list[Done], where: str) -> None:
     if lost:
         line += f"; {lost} could not be run"
     typer.echo(f"{line}\n  -> {where}", err=True)
-
-
-@contextmanager
-def _working(what: str, *, quiet: bool) -> Iterator[None]:
-    """Show that an experiment runs, and for how long; it tells of nothing smaller itself."""
-    if quiet:
-        yield
-        return
-    import threading
-    import time
-
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    begun = time.monotonic()
-    ended = threading.Event()
-    status = console.status(what) if console.is_terminal else None
-
-    def tick() -> None:
-        while not ended.wait(1.0 if status else 10.0):
-            line = f"{what}: {time.monotonic() - begun:.0f} s"
-            if status:
-                status.update(line)
-            else:
-                typer.echo(line, err=True)
-
-    clock = threading.Thread(target=tick, daemon=True)
-    try:
-        if status:
-            status.start()
-        clock.start()
-        yield
-    finally:
-        ended.set()
-        clock.join()
-        if status:
-            status.stop()

@@ -138,8 +138,8 @@ def _read(
             )
     elif fields or keep_names:
         raise InputError("--map and --keep-names are for tables; PGN headers need neither")
-    with show.progress_bar("reading", quiet=quiet) as report:
-        results, errors = read_results(inputs, mapping=fields or None, report=report, **settings)
+    with show.progress("reading", quiet=quiet) as tell:
+        results, errors = read_results(inputs, mapping=fields or None, progress=tell, **settings)
     lost = errors.filter(errors["kind"].is_in(["broken", "unreadable"])).height
     if lost:
         typer.echo(

@@ -33,8 +33,8 @@ def players(
     from milepost.games.players.lookalikes import likely_duplicates
     from milepost.io.files import write_table
 
-    with show.progress_bar("reading", quiet=quiet) as report:
-        found = list_players(inputs, aliases=read_aliases(aliases), report=report)
+    with show.progress("reading", quiet=quiet) as tell:
+        found = list_players(inputs, aliases=read_aliases(aliases), progress=tell)
     alike = likely_duplicates(found)
     if output:
         write_table(found, output)
@@ -158,7 +158,7 @@ def select(
     )
     sets = milepost_grid(mileposts, _words(periods), criteria) if mileposts else [criteria]
     target = Target(output, form, errors)
-    with show.progress_bar("reading", quiet=quiet) as report:
+    with show.progress("reading", quiet=quiet) as tell:
         summary, selections = write_selection(
             inputs,
             target,
@@ -166,7 +166,7 @@ def select(
             aliases=read_aliases(aliases),
             keep_duplicates=keep_duplicates,
             workers=workers,
-            report=report,
+            progress=tell,
         )
     if not quiet:
         rows = [

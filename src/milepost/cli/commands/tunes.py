@@ -173,7 +173,7 @@ def tune(
     total = grid + most * optimise
     with (
         histories.warnings_told(),
-        show.counting_bar("points", quiet=quiet, total=total) as tell,
+        show.progress("tuning", quiet=quiet, total=total, unit="points") as tell,
     ):
         found = run(chosen.table, progress=tell, **settings)
     if output is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,7 @@ from milepost.errors import InputError
 from milepost.fit.agent import NotConvergedWarning, fit_model
 from milepost.fit.comparison.gate import HeldOut, gate_table
 from milepost.fit.methods.smooth import fit_smooth
+from milepost.io.progress import Progress, Report
 
 BAND_WIDTH = 200.0
 _UNRATED = -(10**9)
@@ -103,7 +104,7 @@ def compare(
     folds: int = 5,
     bands: npt.ArrayLike | None = None,
     rng: np.random.Generator | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Report | None = None,
 ) -> Comparison:
     """Compare models by what they say of groups they have not seen.
 
@@ -123,7 +124,7 @@ def compare(
     rng
         Draws the folds [default: seed 2011].
     progress
-        Called with the candidate's name, fits done and fits in all.
+        Called with the candidates done; the note is the name of the next.
 
     Raises
     ------
@@ -143,7 +144,7 @@ def compare(
     failed: list[tuple[str, str]] = []
     for done, (name, candidate) in enumerate(named.items()):
         if progress is not None:
-            progress(name, done, len(named))
+            progress(Progress(done, len(named), name))
         try:
             with warnings.catch_warnings():
                 # The table says whether all fits converged.

@@ -15,8 +15,9 @@ import numpy as np
 
 from milepost.errors import InputError
 from milepost.games.pgn.boundaries import Positions, find_games
+from milepost.io.progress import Progress, Report
 from milepost.io.sources import BadBytesError, Readable, Source, open_bytes
-from milepost.io.work import DigestingStream, Progress, Report
+from milepost.io.work import DigestingStream
 
 BLOCK_BYTES = 4 << 20
 MAX_GAME_BYTES = 64 << 20
@@ -214,8 +215,8 @@ class Batch:
 class Reading:
     """What was learned of the sources while their chunks were made."""
 
-    report: Report | None = None
-    """Called with the progress."""
+    progress: Report | None = None
+    """Called with the bytes of input that are dealt with."""
     digest: bool = True
     """Whether to digest the sources, for an output that says what it was made from."""
     inputs: list[dict[str, Any]] = field(default_factory=list)
@@ -270,9 +271,9 @@ def cut_chunks(
                     for chunk in _cut_block(block, source.name, path, number, chunk_bytes):
                         number += 1
                         yield chunk
-                    if reading.report:
+                    if reading.progress:
                         done = read_before + raw.disk_position()
-                        reading.report(Progress(done, total, reading.games))
+                        reading.progress(Progress(done, total, f"{reading.games:,} games"))
             reading.inputs.append(
                 {"name": source.name, "bytes": stream.bytes, "sha256": stream.hexdigest()}
             )

@@ -24,6 +24,7 @@ from milepost.history.ttt.draw_factors import between_derivatives, greater_log_z
 from milepost.history.ttt.graph import Graph
 from milepost.history.ttt.own_margins import TTTDState, both_factors
 from milepost.history.ttt.state import TTTState
+from milepost.io.progress import Progress, Report
 from milepost.kernels import kernel
 
 
@@ -160,7 +161,7 @@ def predict_forward(
 def forecast(
     state: TTTState | TTTDState, *, window: int = 0, rounds: int = 1, start: int = 0,
     company: Company | None = None, told: Floats | None = None,
-    progress: Callable[[int], None] | None = None,
+    progress: Report | None = None,
 ) -> Forecast:  # fmt: skip
     """Go through a fresh history as `predict_forward` does; return chances and beliefs.
 
@@ -174,7 +175,7 @@ def forecast(
         For each node, what is known from outside before the period's games: precision, and
         precision times mean (counted from mu); zeros = nothing. Predictions use it.
     progress
-        Called after each period with the number of periods done.
+        Called after each period with the periods done.
 
     Raises
     ------
@@ -206,7 +207,7 @@ def forecast(
         if follower is not None:
             follower.after(period)
         if progress is not None:
-            progress(period + 1)
+            progress(Progress(period + 1, len(records.clock)))
 
     _go_forward(state, window, rounds, start, keep, prepare, finish)
     return _forecast_of(state, skill, None if margins is None else margin)

@@ -29,6 +29,7 @@ from milepost.history.solver.conjugate import InParallel, Ranges
 from milepost.history.solver.newton import Learning, Step, newton_step
 from milepost.history.ttt.graph import Chains, Graph, Sums
 from milepost.history.ttt.state import SkillModel
+from milepost.io.progress import Progress, Report
 
 LEAST = 0.2
 """Steps are never taken to shrink by more than this factor."""
@@ -39,18 +40,19 @@ class ConvergenceWarning(MilepostWarning):
 
 
 @dataclass(frozen=True)
-class Sweep:
-    """What a progress callback is told after each sweep."""
+class Sweep(Progress):
+    """What a progress callback is told after each sweep: `done` counts the sweeps."""
 
-    number: int
-    """How many sweeps were made."""
-    remaining_error: float
+    remaining_error: float = np.inf
     """Estimated distance to the fixed point, in rating points: the largest over all nodes."""
-    skipped: int
+    skipped: int = 0
     """Updates left out in this sweep because a cavity was not a proper Gaussian."""
 
 
-Progress = Callable[[Sweep], None]
+def sweep_news(number: int, remaining_error: float, skipped: int = 0) -> Sweep:
+    """Return what a progress callback is told after a sweep."""
+    note = f"about {remaining_error:.3g} points to go"
+    return Sweep(number, None, note, remaining_error, skipped)
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ class SweepState(Protocol):
 
 def converge(
     state: SweepState, *, tolerance: float, max_sweeps: int, learning: Learning,
-    progress: Progress | None = None, workers: int = 1,
+    progress: Report | None = None, workers: int = 1,
 ) -> Convergence:  # fmt: skip
     """Sweep until the estimated distance to the fixed point is below the tolerance.
 
@@ -151,7 +153,7 @@ def converge(
 
 def _converge(
     state: SweepState, tolerance: float, max_sweeps: int, learning: Learning,
-    progress: Progress | None, ranges: Ranges, in_parallel: InParallel,
+    progress: Report | None, ranges: Ranges, in_parallel: InParallel,
 ) -> Convergence:  # fmt: skip
     trust = 1.0
     remaining = np.inf
@@ -175,7 +177,7 @@ def _converge(
         # The step itself bounds it, where rounding leaves no ratio to go by.
         remaining = max(min(_geometric(distances), distances[-1]), ahead)
         if progress is not None:
-            progress(Sweep(number, remaining, skipped))
+            progress(sweep_news(number, remaining, skipped))
         if remaining <= tolerance:
             # The step is free and still an improvement.
             _take(state, newton, 1.0)

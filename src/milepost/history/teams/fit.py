@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -20,12 +20,14 @@ from numpy.typing import NDArray
 
 from milepost.errors import InputError, MilepostWarning
 from milepost.history.beliefs import Lives, own_steps
+from milepost.history.solver.convergence import sweep_news
 from milepost.history.teams.anderson import Anderson
 from milepost.history.teams.game import Game
 from milepost.history.teams.graph import Built, Graph, build_graph, share_of_ties
 from milepost.history.teams.rate import check_noise
 from milepost.history.teams.sides import GAME_TOLERANCE, Floats
 from milepost.history.teams.sweeps import State, free_energy, smooth, sweep_backward, sweep_forward
+from milepost.io.progress import Report
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ def fit_teams(
     stage: Literal["converged", "filter"] = "converged",
     tolerance: float = 1e-3,
     max_sweeps: int = 1000,
-    progress: Callable[[int, float, float], None] | None = None,
+    progress: Report | None = None,
 ) -> TeamHistory:
     """Fit every player's skill over time to games of teams, with any number of ranked sides.
 
@@ -92,7 +94,7 @@ def fit_teams(
     max_sweeps
         Sweeps after which to stop all the same, with a warning.
     progress
-        Called after each sweep with its number, the largest step and the estimated distance.
+        Called after each sweep with a `milepost.history.Sweep`.
 
     Raises
     ------
@@ -174,7 +176,7 @@ def _converge(
     beta2: float,
     tolerance: float,
     max_sweeps: int,
-    progress: Callable[[int, float, float], None] | None,
+    progress: Report | None,
 ) -> _Outcome:
     """Sweep and jump until the estimated distance to the fixed point is below the tolerance.
 
@@ -201,7 +203,7 @@ def _converge(
         estimate = max(_distance(after, before), _still_to_come(step, last_step))
         remaining = max(estimate, last_estimate)
         if progress is not None:
-            progress(sweep, step, remaining)
+            progress(sweep_news(sweep, remaining))
         if remaining <= tolerance:
             break
     return _Outcome(sweep, remaining, worst)

@@ -9,7 +9,7 @@ searched in points.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,6 +23,7 @@ from milepost.history.records import Records
 from milepost.history.solver.convergence import converge
 from milepost.history.ttt.evidence import ttt_d_log_evidence, ttt_log_evidence
 from milepost.history.ttt.own_margins import TTTDState
+from milepost.io.progress import Progress, Report
 
 CRITERIA = ("evidence", "prequential")
 Axes = dict[str, list[Any]]
@@ -182,7 +183,7 @@ class Trial:
 
     def __init__(
         self, records: Records, base: Options, by: str, window: int, first: int,
-        progress: Callable[[int], None] | None,
+        progress: Report | None,
     ):  # fmt: skip
         self.records = records
         self.base = base
@@ -218,7 +219,7 @@ class Trial:
     def _count(self) -> None:
         self.done += 1
         if self._progress is not None:
-            self._progress(self.done)
+            self._progress(Progress(self.done))
 
     def _point(self, values: dict[str, Any]) -> Point:
         return Point(**{"margin_mu": None, **values})

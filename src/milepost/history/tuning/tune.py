@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -33,6 +33,7 @@ from milepost.history.tuning.search import (
     refine,
     search_limit,
 )
+from milepost.io.progress import Report
 
 _NUMBERS = ("margin_mu", "sigma", "draw", "first_mover", "margin_sigma", "margin_tau")
 """Those that may be missing at a point, beside the criteria."""
@@ -126,7 +127,7 @@ def tune(
     start: Any = None,
     optimise: bool = False,
     evaluations: int | None = None,
-    progress: Callable[[int], None] | None = None,
+    progress: Report | None = None,
     **options: Any,
 ) -> Tuning:
     """Try a grid of numbers, and search on from its best point if asked.
@@ -162,7 +163,7 @@ def tune(
     evaluations
         At most so many points for the refinement; `None` = 60, or 20 n² for n > 2 numbers.
     progress
-        Called after each point with the number of points done.
+        Called after each point with the points done.
     **options
         Other options of `fit`, the same for every point. A learned first mover or newcomers' level
         needs the whole history: then there is no log-loss. A draw margin from the share of draws

@@ -24,6 +24,7 @@ from milepost.intrinsic.calibration.maps import KINDS, RatingMap, fit_map, milep
 from milepost.intrinsic.calibration.paths import AgentPath
 from milepost.intrinsic.calibration.player_variation import Spread, measure_spread
 from milepost.intrinsic.rating.likelihood_grid import RUNGS, climb
+from milepost.io.progress import Progress, Report
 
 JUDGED_BY = 250
 """Maps are chosen by their error at so many turns."""
@@ -46,7 +47,7 @@ def calibrate(
     c_line: tuple[float, float] | None = None,
     whole_games: tuple[Spreads, Sequence[Any]] | None = None,
     made: Mapping[str, Any] | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Report | None = None,
 ) -> Calibration:
     """Fit all maps, choose between them by games they have not seen, measure how players vary.
 
@@ -72,7 +73,7 @@ def calibrate(
     made
         Provenance for the file.
     progress
-        Called with what is being done, how many steps are done, and how many there are.
+        Called with the steps done; the note is what is being done.
 
     Raises
     ------
@@ -82,8 +83,12 @@ def calibrate(
     if spreads.rating is None or not np.isfinite(spreads.rating).all():
         raise InputError("a calibration needs the rating of every chooser")
     steps = 2 + 2 * len(kinds)
-    tell = progress or (lambda what, done, total: None)
-    tell("mileposts", 0, steps)
+
+    def tell(what: str, done: int) -> None:
+        if progress is not None:
+            progress(Progress(done, steps, what))
+
+    tell("mileposts", 0)
     fold = split_folds(spreads, folds, np.random.default_rng(seed))
     labels, bands = rating_bands(spreads)
     cohorts = fit_cohorts(mileposts(spreads), line=c_line)
@@ -96,9 +101,9 @@ def calibrate(
         with warnings.catch_warnings():
             warnings.simplefilter("error", NotConvergedWarning)
             try:
-                tell(f"{kind}: all turns", 1 + 2 * number, steps)
+                tell(f"{kind}: all turns", 1 + 2 * number)
                 found[kind] = fit_map(kind, spreads, cohorts=own_line)
-                tell(f"{kind}: held out", 2 + 2 * number, steps)
+                tell(f"{kind}: held out", 2 + 2 * number)
                 unseen = read_unseen(kind, spreads, fold, start=found[kind])
             except (InputError, NotConvergedWarning) as error:
                 found.pop(kind, None)
@@ -110,12 +115,12 @@ def calibrate(
         rows.append({"map": kind, "log_loss": loss, **judge(gates[kind], unseen.said)})
     if not found:
         raise InputError("no map could be fitted: " + "; ".join(str(r["failed"]) for r in rows))
-    tell("errors of the maps", steps - 1, steps)
+    tell("errors of the maps", steps - 1)
     table = accuracy_table(readers, spreads, repeats=repeats, seed=seed)
     tried = _tried(rows, table)
     kind = choose(tried)
     best = found[kind]
-    tell("spread of the players", steps - 1, steps)
+    tell("spread of the players", steps - 1)
     spread = _spread(best, *(whole_games or (spreads, players)))
     return Calibration(
         name=name,

@@ -33,6 +33,7 @@ from milepost.intrinsic.calibration.maps import (
     reference_set,
 )
 from milepost.intrinsic.rating.likelihood_grid import RUNGS, climb, greatest
+from milepost.io.progress import Progress, Report
 
 SIZES = (50, 250, 1000)
 """Turns of a piece."""
@@ -60,7 +61,7 @@ def read_unseen(
     fold: Ints,
     *,
     start: RatingMap | None = None,
-    progress: Callable[[str], None] | None = None,
+    progress: Report | None = None,
 ) -> Unseen:
     """Fit a map without each fold, and read it on that fold.
 
@@ -75,14 +76,14 @@ def read_unseen(
     start
         The map of all decisions, to set out from.
     progress
-        Called with what is being done.
+        Called with the folds done.
     """
     folds = int(fold.max()) + 1
     reference = reference_set(spreads)
     maps = []
     for number in range(folds):
         if progress is not None:
-            progress(f"{kind}: fold {number + 1} of {folds}")
+            progress(Progress(number, folds, kind))
         seen = spreads.take(fold != number)
         maps.append(
             fit_map(

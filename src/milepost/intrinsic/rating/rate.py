@@ -7,7 +7,7 @@ given raw, divided by its spread among the players of the calibration, and by th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from milepost.intrinsic.rating.groupings import add_groups, columns_needed, in_o
 from milepost.intrinsic.rating.interval import Estimate, estimate
 from milepost.intrinsic.rating.likelihood_grid import climb
 from milepost.intrinsic.rating.older_methods import estimate_by_reading
+from milepost.io.progress import Progress, Report
 from milepost.tables import RATINGS, as_frame
 
 FEW_TURNS = 100
@@ -48,7 +49,7 @@ def rate(
     level: float = 0.95,
     least: int = LEAST_TURNS,
     competence: bool = True,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Report | None = None,
 ) -> pl.DataFrame:
     """Rate groups of decisions.
 
@@ -71,7 +72,7 @@ def rate(
     competence
         Whether to work out the competence of the 2009 agents too.
     progress
-        Called with the number of turns done and in all.
+        Called with the turns done.
 
     Returns
     -------
@@ -99,7 +100,7 @@ def rate(
     done = 0
     for part in _batches(frame, labels):
         if progress is not None:
-            progress(done, len(frame))
+            progress(Progress(done, len(frame)))
         rows += _rate_part(part, calibration, labels, level, least, competence)
         done += len(part)
     table = pl.DataFrame(rows, infer_schema_length=None).rename(dict(zip(labels, by, strict=True)))

@@ -1,0 +1,124 @@
+"""What people see: progress, and tables as wide as the terminal."""
+
+from __future__ import annotations
+
+import io
+import time
+from typing import Any
+
+import pytest
+import rich.console
+
+from milepost.cli import show
+from milepost.io.progress import Progress
+
+COLUMNS = ("player", "rating", "interval", "turns", "matched %", "mean error", "warnings")
+ROWS = [
+    ("Szélhegyfi, Örs", 2710, "2650 - 2770", 1234, 56.71, 0.0821, "fast games; one opponent"),
+    ("Nepomniachtchi, Ian Alexandrovich", 2795, "2730 - 2860", 999, 58.12, 0.0712, ""),
+]
+
+
+def printed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int, **settings: Any
+) -> list[str]:
+    monkeypatch.setenv("COLUMNS", str(width))
+    show.print_table(COLUMNS, ROWS, whole=("interval",), **settings)
+    return capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize("width", [30, 40, 60, 80, 100, 160])
+def test_names_stand_first_at_every_width(
+    width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = printed(capsys, monkeypatch, width, drop_first=["matched %", "mean error"])
+    heading = next(line for line in lines if "player" in line)
+    assert heading.split()[0] == "player"
+    assert any(line.lstrip().startswith("Szélhegyfi, Örs") for line in lines)
+    drawn = [line for line in lines if not line.startswith("no room for")]
+    assert max(len(line) for line in drawn) <= width
+
+
+def test_rare_columns_go_first_and_are_named(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spare = {"drop_first": ["mean error", "matched %"]}
+    narrow = "\n".join(printed(capsys, monkeypatch, 80, **spare))
+    assert "no room for: matched %, mean error (" in narrow
+    assert "-o FILE" in narrow
+    for name in ("rating", "interval", "turns", "warnings"):
+        assert name in narrow
+    middle = printed(capsys, monkeypatch, 88, **spare)
+    assert middle[-1].startswith("no room for: mean error (")
+    wide = printed(capsys, monkeypatch, 100, **spare)
+    assert not any(line.startswith("no room") for line in wide)
+    assert "matched %" in "\n".join(wide)
+
+
+def test_columns_to_keep_stay(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = printed(capsys, monkeypatch, 60, keep=["warnings"], drop_first=["warnings", "turns"])
+    assert any("warnings" in line for line in lines[:5])
+    assert "warnings" not in lines[-1]
+    assert "turns" in lines[-1]
+
+
+def test_a_file_gets_lines_every_few_seconds(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(show, "LINE_SECONDS", 0.02)
+    with show.progress("rating", unit="turns") as tell:
+        tell(Progress(30, 120, "the note"))
+        time.sleep(0.1)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) > 1
+    assert all(line.startswith("rating: 30 of 120 turns, the note, about ") for line in lines)
+
+
+def test_what_nobody_tells_of_shows_its_time(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(show, "LINE_SECONDS", 0.02)
+    with show.progress("[1/3] 2007-games"):
+        time.sleep(0.05)
+    assert capsys.readouterr().err.startswith("[1/3] 2007-games: 0 s\n")
+
+
+def test_a_terminal_gets_a_bar_that_vanishes(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = io.StringIO()
+    real = rich.console.Console
+
+    def terminal(**settings: Any) -> rich.console.Console:
+        return real(file=screen, force_terminal=True, width=80)
+
+    monkeypatch.setattr("rich.console.Console", terminal)
+    with show.progress("[1/2] tuning", total=40, unit="points") as tell:
+        tell(10)
+        time.sleep(0.3)
+    assert "[1/2] tuning" in screen.getvalue()
+    assert "10 of 40 points, about " in screen.getvalue()
+    assert screen.getvalue().endswith("\x1b[2K")  # the line is cleared at the end
+
+
+def test_quiet_shows_nothing_and_can_be_told(capsys: pytest.CaptureFixture[str]) -> None:
+    with show.progress("rating", quiet=True) as tell:
+        tell(1, 2, "nothing")
+        tell(Progress(2, 2))
+    assert capsys.readouterr().err == ""
+
+
+def test_without_a_unit_the_share_is_shown(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(show, "LINE_SECONDS", 0.02)
+    with show.progress("reading") as tell:
+        tell(1_000, 4_000, "12 games")
+        time.sleep(0.05)
+    assert capsys.readouterr().err.startswith("reading: 25 %, 12 games, about 0 s left\n")
+
+
+def test_times_as_people_say_them() -> None:
+    assert [show.duration(seconds) for seconds in (0.4, 59, 200, 7500)] == [
+        "0 s", "59 s", "3 min 20 s", "2 h 5 min",
+    ]  # fmt: skip
