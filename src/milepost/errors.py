@@ -4,7 +4,8 @@
 
     MilepostError
     ├── InputError (also a ValueError)      an input is missing, or is not what it should be
-    │   └── TableError                      a table lacks columns, or holds the wrong types
+    │   ├── TableError                      a table lacks columns, or holds the wrong types
+    │   └── NotAnalysedError                no turn of the games is in the evaluation store
     ├── OutputError (also an OSError)       a result could not be written
     ├── WorkerError (also a RuntimeError)   a worker process died or could not be started
     └── EngineError (also a RuntimeError)   an engine was not found, or does not do what it should
@@ -13,6 +14,7 @@
         └── EngineAnswerError               it answered something that makes no sense
 
     MilepostWarning (a UserWarning)         a caveat that the caller should see
+    └── MissingEvaluationsWarning           some turns are not in the evaluation store
 
 One bad game is never an exception: it is collected in the errors table and the rest goes on.
 Errors become exit codes in one place, `milepost.cli.app.main`.
@@ -29,6 +31,10 @@ class InputError(MilepostError, ValueError):
 
 class TableError(InputError):
     """A table lacks columns that a stage needs, or holds them in a wrong type."""
+
+
+class NotAnalysedError(InputError):
+    """No turn of the games is in the evaluation store."""
 
 
 class OutputError(MilepostError, OSError):
@@ -57,3 +63,7 @@ class EngineAnswerError(EngineError):
 
 class MilepostWarning(UserWarning):
     """A caveat that the caller should see."""
+
+
+class MissingEvaluationsWarning(MilepostWarning):
+    """Some turns are not in the evaluation store, so they are not among the decisions."""

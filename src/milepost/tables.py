@@ -7,7 +7,7 @@ anything else that speaks the Arrow interface in.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -49,6 +49,10 @@ class Table:
     def dtypes(self) -> dict[str, Any]:
         """The types of those columns that have one fixed type."""
         return {column.name: column.dtype for column in self.columns if column.dtype is not None}
+
+    def __getitem__(self, name: str) -> Column:
+        """Return a column by its name."""
+        return next(column for column in self.columns if column.name == name)
 
     def empty(self) -> pl.DataFrame:
         """Return a frame with the columns of this table and no rows."""
@@ -312,6 +316,24 @@ SPREADS = Table(
     ),
 )
 
+_OF_THE_TURN = (
+    "move_number", "colour", "opponent", "opponent_elo", "phase", "speed", "event", "year", "score",
+    "clock_before", "seconds", "position", "played",
+)  # fmt: skip
+
+DECISIONS = Table(
+    "decisions",
+    "one decision: its spread, and what groupings and cautions need of the turn",
+    (
+        *SPREADS.columns,
+        *(
+            replace(column, required=False)
+            for column in TURNS.columns
+            if column.name in _OF_THE_TURN
+        ),
+    ),
+)
+
 CURVES = Table(
     "curves",
     "one player at one time",
@@ -415,6 +437,6 @@ RATINGS = Table(
 )
 
 TABLES = (
-    GAMES, RESULTS, TURNS, EVALUATIONS, SPREADS, FITS, RATINGS, PLAYERS, LIKELY_DUPLICATES, ERRORS,
-    CURVES,
+    GAMES, RESULTS, TURNS, EVALUATIONS, SPREADS, DECISIONS, FITS, RATINGS, PLAYERS,
+    LIKELY_DUPLICATES, ERRORS, CURVES,
 )  # fmt: skip

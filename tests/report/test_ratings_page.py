@@ -12,7 +12,7 @@ from tests.report.test_pages import Walker
 
 from milepost.intrinsic.rating.rate import rate
 from milepost.io.provenance import provenance
-from milepost.report.ratings_page import write_ratings_page
+from milepost.report.ratings_page import RatingsView, write_ratings_page
 
 
 def page_of(
@@ -20,8 +20,9 @@ def page_of(
 ) -> tuple[str, pl.DataFrame]:
     calibration = true_calibration()
     found = rate(table, calibration, by, setup=SETUP, level=level)
-    made = provenance("rate", {"by": by, "level": level}, [])
-    write_ratings_page(found, table, calibration, by, path, made=made)
+    made = provenance("rate", {"by": by}, [])
+    view = RatingsView(found, by, level, calibration, table)
+    write_ratings_page(view, path, made=made)
     text = path.read_text(encoding="utf-8")
     walker = Walker()
     walker.feed(text)

@@ -16,15 +16,16 @@ from typer.core import TyperGroup
 from milepost import __version__
 from milepost.cli.commands import (
     analysis,
-    calibrations,
+    calibrate,
     demo,
     fits,
     games_in,
     histories,
     history_questions,
-    intrinsics,
+    likelihood,
     models,
     plots,
+    rate,
     reproduce,
     sets,
     tunes,
@@ -92,9 +93,10 @@ app.command("analyse")(analysis.analyse)
 app.command("spreads")(analysis.spreads)
 app.command("fit")(fits.fit)
 app.command("models")(models.models)
-app.command("calibrate")(calibrations.calibrate)
-app.command("rate")(intrinsics.rate)
-app.command("likelihood")(intrinsics.likelihood)
+app.command("calibrate")(calibrate.calibrate)
+app.command("calibrations")(calibrate.calibrations)
+app.command("rate")(rate.rate)
+app.command("likelihood")(likelihood.likelihood)
 app.command("history")(histories.history)
 app.command("rank")(history_questions.rank)
 app.command("predict")(history_questions.predict)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from milepost import __version__
@@ -20,6 +22,22 @@ def provenance(
         "options": dict(options),
         "inputs": inputs,
     }
+
+
+def read_provenance(path: str | Path) -> dict[str, Any]:
+    """Return what a table of ours says about how it was made; empty = nothing, or not ours."""
+    beside = Path(f"{path}.provenance.json")
+    try:
+        if str(path).lower().endswith(".parquet"):
+            import pyarrow.parquet as pq
+
+            text = (pq.read_metadata(path).metadata or {}).get(b"milepost", b"{}").decode("utf-8")
+        else:
+            text = beside.read_text(encoding="utf-8")
+        told = json.loads(text)
+    except (OSError, ValueError):
+        return {}
+    return told if isinstance(told, dict) else {}
 
 
 def table_inputs(sources: list[Source]) -> list[dict[str, Any]]:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _HERE = Path(__file__).parent
 _GROUPED_FROM = 10_000
 """Whole numbers from here on have their thousands parted; years never get so far."""
+ENDINGS = (".html", ".htm")
+"""How a page's name ends."""
 _NOTHING = "–"
 _MARKS = {"holds": "good", "does not hold": "bad", "too little data": "open"}
 """Cells with these texts are coloured; the text alone says it as well."""
@@ -108,14 +110,27 @@ def page_text(page: Page) -> str:
     )
 
 
+def check_page_ending(path: str | Path) -> None:
+    """Refuse a name whose ending promises something else than a page.
+
+    Raises
+    ------
+    OutputError
+        If it does not end as HTML does.
+    """
+    if Path(path).suffix.lower() not in ENDINGS:
+        raise OutputError(f"{path}: a page is HTML; the name must end in {' or '.join(ENDINGS)}")
+
+
 def write_page(page: Page, path: str | Path) -> None:
     """Write a page, whole or not at all; folders on the way are made.
 
     Raises
     ------
     OutputError
-        If it cannot be written.
+        If it cannot be written, or its name promises something else.
     """
+    check_page_ending(path)
     target = Path(path)
     text = page_text(page)
     try:

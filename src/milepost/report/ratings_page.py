@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,65 +28,63 @@ from milepost.report.rating_charts import (
 
 MOST_ROWS = 200
 """Rows of the tables on the page; the whole table is written with ``-o``."""
-_LEVEL = 0.95
 _NAMED = {"player", "game", "event", "opponent"}
 """Groupings without an order of their own: the page puts the highest rating first."""
 
 
-def write_ratings_page(
-    ratings: pl.DataFrame,
-    decisions: Any,
-    calibration: Calibration,
-    by: Sequence[str],
-    path: str | Path,
-    *,
-    made: Mapping[str, Any],
-) -> None:
+@dataclass(frozen=True, eq=False)
+class RatingsView:
+    """What the page is about."""
+
+    ratings: pl.DataFrame
+    """What `milepost.intrinsic.rating.rate.rate` returned."""
+    by: Sequence[str]
+    """The groupings that were used."""
+    level: float
+    """Probability of the intervals."""
+    calibration: Calibration
+    """The calibration that was used."""
+    decisions: Any
+    """The decisions that were rated."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Players' names as written, by their keys."""
+    notes: Sequence[str] = ()
+    """Caveats that hold for all rows."""
+
+
+def write_ratings_page(view: RatingsView, path: str | Path, *, made: Mapping[str, Any]) -> None:
     """Write the page about ratings, whole or not at all.
 
     Parameters
     ----------
-    ratings
-        What `milepost.intrinsic.rating.rate.rate` returned.
-    decisions
-        The decisions that were rated.
-    calibration
-        The calibration that was used.
-    by
-        The groupings that were used.
+    view
+        What it is about.
     path
         Where to.
     made
-        Provenance; its options may name the level of the intervals.
+        Provenance.
 
     Raises
     ------
     OutputError
         If it cannot be written.
     """
-    write_page(ratings_page(ratings, decisions, calibration, by, made=made), path)
+    write_page(ratings_page(view, made=made), path)
 
 
-def ratings_page(
-    ratings: pl.DataFrame,
-    decisions: Any,
-    calibration: Calibration,
-    by: Sequence[str],
-    *,
-    made: Mapping[str, Any],
-) -> Page:
+def ratings_page(view: RatingsView, *, made: Mapping[str, Any]) -> Page:
     """Return the page about ratings; see `write_ratings_page`."""
-    level = float(made.get("options", {}).get("level", _LEVEL))
-    named = with_labels(ratings, by)
+    by, level, calibration = view.by, view.level, view.calibration
+    named = with_labels(view.ratings, by, view.names)
     if set(by) & _NAMED:
         named = named.sort(["rating", "label"], descending=[True, False], nulls_last=True)
-    pictures = make_pictures(ratings, decisions, calibration, by)
+    pictures = make_pictures(view.ratings, view.decisions, calibration, by, names=view.names)
     sections: list[Text | Table | Chart] = [
         _main_table(named, by, level),
         *_charts(named, pictures, level),
         _details(named, by),
         Text(_meaning(calibration, level), "What the figures mean"),
-        Text(_about(calibration), "The calibration"),
+        Text(_about(calibration, view.notes), "The calibration"),
     ]
     return Page(_title(by), tuple(sections), made, lead=_lead(named, calibration))
 
@@ -270,7 +269,7 @@ def _meaning(calibration: Calibration, level: float) -> str:
     )
 
 
-def _about(calibration: Calibration) -> str:
+def _about(calibration: Calibration, notes: Sequence[str]) -> str:
     low, high = calibration.range
     counts = ", ".join(f"{count:,} {what}" for what, count in calibration.counts.items())
     fitted = (
@@ -284,6 +283,6 @@ def _about(calibration: Calibration) -> str:
         "depth or option have another scale."
         if calibration.setup
         else "",
-        *calibration.notes,
+        *(notes or calibration.notes),
     ]
     return "\n".join(f"- {line}" for line in lines if line)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from tests.intrinsic.makers import HONEST, NO_MAP_ERROR, PATH, league
 
-from milepost.fit.comparison.compare import score_choices
-from milepost.intrinsic.calibration.player_variation import Spread, measure_spread
+from milepost.choice.evaluation.evaluate import prepare
+from milepost.intrinsic.calibration.player_variation import Spread, at_own_elo, measure_spread
 from milepost.intrinsic.rating.interval import estimate
 from milepost.intrinsic.rating.likelihood_grid import climb
 
@@ -15,7 +15,7 @@ from milepost.intrinsic.rating.likelihood_grid import climb
 def spread_of(players_sd: float, form_sd: float, seed: int) -> Spread:
     spreads, who, elo = league(80, 5, 35, players_sd=players_sd, form_sd=form_sd, seed=seed)
     ladder = climb(spreads, PATH)
-    said = score_choices(spreads, PATH.model, PATH.theta(elo))
+    said = at_own_elo(prepare(spreads, PATH.model), PATH, elo)
     return measure_spread(ladder, said, elo, who, spreads.groups)
 
 
@@ -42,7 +42,7 @@ def test_the_spread_of_players_and_of_form_are_told_apart() -> None:
 
 def test_too_few_players_leave_the_published_factors() -> None:
     spreads, who, elo = league(3, 2, 20, seed=5)
-    said = score_choices(spreads, PATH.model, PATH.theta(elo))
+    said = at_own_elo(prepare(spreads, PATH.model), PATH, elo)
     found = measure_spread(climb(spreads, PATH), said, elo, who, spreads.groups)
     assert (found.mm_factor, found.ad_factor, found.measured_players) == (1.15, 1.4, 0)
 

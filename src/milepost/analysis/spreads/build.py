@@ -1,4 +1,4 @@
-"""Spreads: decisions with the worth of every option, which is all that the fits read.
+"""Decisions: turns with the worth of every option, and of them the spreads that the fits read.
 
 Turns and evaluations go in. What is left out and what is marked is counted. The rules are those of
 Regan & Haworth 2011: no book, no repeated positions, no turns with one legal move, none where one
@@ -24,10 +24,12 @@ from milepost.analysis.store.positions import (
 )
 from milepost.analysis.store.store import KEY, EvaluationStore
 from milepost.errors import InputError
-from milepost.tables import EVALUATIONS, SPREADS, TURNS, as_frame
+from milepost.tables import DECISIONS, EVALUATIONS, SPREADS, TURNS, as_frame
 
 LIMIT_PAWNS = 3.0
 """Turns whose best move is worth more, for either side, are left out."""
+NOT_ANALYSED = "not analysed"
+"""The reason for which turns are left out that the store does not hold."""
 _ILLEGAL = "with an illegal played move"
 FALL_PAWNS = 1.0
 """Down-weighting: so far beyond the limit a turn counts half."""
@@ -49,7 +51,27 @@ class Spreads:
     """Digest of the set-up whose evaluations were used."""
 
 
-def make_spreads(
+@dataclass(frozen=True)
+class Decisions:
+    """Decisions, and what became of the turns."""
+
+    table: pl.DataFrame
+    """See `milepost.tables.DECISIONS`; columns of the turns that it does not know are kept."""
+    left_out: pl.DataFrame
+    """The turns that were left out, with the columns of the turns and `reason`, the first one."""
+    counts: dict[str, int]
+    """See `Spreads.counts`."""
+    setup: str
+    """Digest of the set-up whose evaluations were used."""
+
+
+def make_spreads(turns: Any, evaluations: EvaluationStore | Any, **options: Any) -> Spreads:
+    """Return the spreads of a turns table; options as for `make_decisions`."""
+    decisions = make_decisions(turns, evaluations, **options)
+    return Spreads(decisions.table.select(SPREADS.names), decisions.counts, decisions.setup)
+
+
+def make_decisions(
     turns: Any,
     evaluations: EvaluationStore | Any,
     *,
@@ -59,8 +81,8 @@ def make_spreads(
     mate_pawns: float = MATE_PAWNS,
     keep_book: bool = False,
     keep_repetitions: bool = False,
-) -> Spreads:
-    """Return the spreads of a turns table.
+) -> Decisions:
+    """Return the decisions of a turns table.
 
     Left out, in this order: turns of Chess960 and of other variants, turns without a position, book
     turns, repetitions, turns with one legal move, turns without a played move, turns that were not
@@ -91,7 +113,7 @@ def make_spreads(
 
     Returns
     -------
-    Spreads
+    Decisions
         In the order of the turns.
 
     Raises
@@ -104,16 +126,15 @@ def make_spreads(
     """
     if not limit_pawns >= 0:
         raise InputError(f"the limit must be a number of pawns from 0, got {limit_pawns!r}")
-    everything = TURNS.conform(turns).select(TURNS.names)
-    counts = {"turns in": len(everything)}
+    everything = TURNS.conform(turns)
+    others = [name for name in everything.columns if name not in TURNS.names]
+    sieve = _Sieve(everything)
     everything = everything.with_columns(stored_positions(everything["position"]))
-    everything = _leave_out(
-        everything,
-        [*variant_exclusions(), ("without a position", pl.col("key").is_null())],
-        counts,
+    everything = sieve.leave_out(
+        everything, [*variant_exclusions(), ("without a position", pl.col("key").is_null())]
     )
     never = pl.lit(False)
-    frame = _leave_out(
+    frame = sieve.leave_out(
         everything,
         [
             ("book", never if keep_book else pl.col("book").fill_null(False)),
@@ -121,27 +142,28 @@ def make_spreads(
             ("only move", pl.col("only_move").fill_null(False)),
             ("without a played move", pl.col("played").fill_null("").str.len_bytes() == 0),
         ],
-        counts,
     )
     chosen_setup, plan, found = _read_evaluations(evaluations, setup, frame)
     frame = frame.hstack([_match(frame, found)])
-    frame = _leave_out(frame, [("not analysed", pl.col("evaluation").is_null())], counts)
+    frame = sieve.leave_out(frame, [(NOT_ANALYSED, pl.col("evaluation").is_null())])
 
     worth = option_values(found[frame["evaluation"]], mate_pawns=mate_pawns)
     frame = frame.hstack(worth).with_columns(_weight(limit_pawns).alias("weight"))
     frame = frame.with_columns(_place_of_played(frame))
-    frame = _leave_out(frame.with_columns(_illegal(frame)), [(_ILLEGAL, pl.col(_ILLEGAL))], counts)
+    frame = sieve.leave_out(frame.with_columns(_illegal(frame)), [(_ILLEGAL, pl.col(_ILLEGAL))])
     beyond = pl.col("values").list.first().abs() > limit_pawns
-    frame = _leave_out(frame, [("over the limit", never if downweight else beyond)], counts)
+    frame = sieve.leave_out(frame, [("over the limit", never if downweight else beyond)])
     frame = frame.with_columns(premature_draws(everything, frame))
     frame = frame.with_columns(_unlisted(frame, plan))
+    counts = sieve.counts
     counts["kept"] = len(frame)
     counts["outside the evaluated moves"] = frame["chosen"].null_count()
     counts["with unlisted options"] = len(frame.filter(pl.col("unlisted") > 0))
     counts["premature draws"] = int(frame["premature_draw"].sum())
     counts["shallower values lowered"] = int(frame["lowered"].sum())
     counts["down-weighted"] = len(frame.filter(beyond))
-    return Spreads(SPREADS.conform(frame).select(SPREADS.names), counts, chosen_setup)
+    table = DECISIONS.conform(frame).select(*DECISIONS.names, *others)
+    return Decisions(table, sieve.left_out(), counts, chosen_setup)
 
 
 def _weight(limit_pawns: float) -> pl.Expr:
@@ -152,15 +174,30 @@ def _weight(limit_pawns: float) -> pl.Expr:
     return 1.0 / (1.0 + beyond**2)
 
 
-def _leave_out(
-    frame: pl.DataFrame, tests: list[tuple[str, pl.Expr]], counts: dict[str, int]
-) -> pl.DataFrame:
-    """Return the frame without the turns that a test takes in; count them under its name."""
-    for name, test in tests:
-        before = len(frame)
-        frame = frame.filter(~test)
-        counts[name] = before - len(frame)
-    return frame
+class _Sieve:
+    """Leaves turns out for a reason; counts them, and keeps what was left out."""
+
+    def __init__(self, turns: pl.DataFrame):
+        self.counts = {"turns in": len(turns)}
+        self._out = [turns.clear().with_columns(pl.lit("").alias("reason"))]
+
+    def leave_out(self, frame: pl.DataFrame, tests: list[tuple[str, pl.Expr]]) -> pl.DataFrame:
+        """Return the frame without the turns that a test takes in."""
+        for name, test in tests:
+            # What a test cannot tell of a turn is no reason to keep it.
+            inside = frame.select(test.alias("out"))["out"].fill_null(True)
+            if inside.len() == 1 and len(frame) != 1:  # a test that is the same for all turns
+                inside = inside.new_from_index(0, len(frame))
+            self.counts[name] = int(inside.sum())
+            if self.counts[name]:
+                self._out.append(frame.filter(inside).with_columns(pl.lit(name).alias("reason")))
+                frame = frame.filter(~inside)
+        return frame
+
+    def left_out(self) -> pl.DataFrame:
+        """Return the turns that were left out, in the order of the reasons."""
+        columns = self._out[0].columns
+        return pl.concat([frame.select(columns) for frame in self._out])
 
 
 def _illegal(frame: pl.DataFrame) -> pl.Series:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import shutil
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from milepost.cli import options, show
-
-if TYPE_CHECKING:
-    pass
+from milepost.cli.commands.rate import beside
 
 _CHAMPIONS = (
     "Steinitz, Wilhelm",
@@ -161,35 +159,20 @@ def _show_champions(folder: Path) -> None:
 
 
 def _show_ratings(folder: Path) -> None:
-    import polars as pl
-
-    from milepost.analysis.spreads.build import make_spreads
-    from milepost.analysis.store.store import EvaluationStore
-    from milepost.intrinsic.calibration.calibration import load_calibration
-    from milepost.intrinsic.rating.rate import rate
-    from milepost.io.files import write_table
-    from milepost.io.provenance import provenance
+    from milepost import api
     from milepost.report.charts import save_chart
     from milepost.report.rating_charts import bars_chart
-    from milepost.report.ratings_page import write_ratings_page
 
-    turns = pl.read_parquet(folder / "turns.parquet")
-    calibration = load_calibration("stockfish15.1-quick")
-    found = make_spreads(turns, EvaluationStore(folder / "evaluations"), setup=calibration.setup)
-    write_table(found.table, folder / "spreads.parquet")
-    beside = ["opponent", "opponent_elo", "move_number", "phase", "colour"]
-    decisions = found.table.join(
-        turns.select("game_id", "ply", *beside), on=["game_id", "ply"], maintain_order="left"
+    decisions = api.decisions.decisions(folder / "turns.parquet", folder / "evaluations")
+    decisions.save(folder / "spreads.parquet")
+    ratings = api.ratings.rate(decisions, calibration="stockfish15.1-quick")
+    ratings.save(folder / "ratings.csv")
+    ratings.report(folder / "ratings.html")
+    table = ratings.shown.sort("rating", descending=True, nulls_last=True)
+    labelled = table.with_columns(table["player"].alias("label"))
+    save_chart(
+        bars_chart(labelled, labelled["label"].to_list(), ratings.level), folder / "ratings.svg"
     )
-    made = provenance("demo", {"calibration": calibration.name, "level": 0.95}, [])
-    ratings = rate(decisions, calibration, ["player"], setup=found.setup)
-    ratings = ratings.sort("rating", descending=True, nulls_last=True)
-    write_table(ratings, folder / "ratings.csv", made=made)
-    write_ratings_page(
-        ratings, decisions, calibration, ["player"], folder / "ratings.html", made=made
-    )
-    labelled = ratings.with_columns(pl.col("player").alias("label"))
-    save_chart(bars_chart(labelled, labelled["label"].to_list(), 0.95), folder / "ratings.svg")
     rows: list[list[Any]] = [
         [
             row["player"],
@@ -199,10 +182,10 @@ def _show_ratings(folder: Path) -> None:
             "yes" if row["low"] <= row["elo"] <= row["high"] else "no",
             row["n"],
             row["games"],
-            f"{100 * row['mm_actual']:.1f}/{100 * row['mm_projected']:.1f}",
-            f"{row['ad_actual']:.3f}/{row['ad_projected']:.3f}",
+            beside(row["mm_actual"], row["mm_projected"], 100, 1),
+            beside(row["ad_actual"], row["ad_projected"], 1, 3),
         ]
-        for row in ratings.iter_rows(named=True)
+        for row in table.iter_rows(named=True)
         if row["rating"] is not None and row["low"] is not None and row["high"] is not None
     ]
     columns = ["player", "IPR", "95 %", "true Elo", "covered", "turns", "games", "match %", "error"]
@@ -210,4 +193,6 @@ def _show_ratings(folder: Path) -> None:
         columns,
         rows,
         title="Ratings by moves (match and error: actual/projected at the true Elo)",
+        whole=columns[1:],
+        drop_first=("games", "error", "match %"),
     )

@@ -16,13 +16,13 @@ from milepost.choice.spreads import Floats, Ints, Spreads
 from milepost.errors import InputError
 from milepost.fit.agent import NotConvergedWarning
 from milepost.fit.cohorts import CohortFits, fit_cohorts
-from milepost.fit.comparison.compare import rating_bands, score_choices, split_folds
+from milepost.fit.comparison.compare import rating_bands, split_folds
 from milepost.fit.comparison.gate import NOISE, HeldOut, gate_table
 from milepost.intrinsic.calibration.calibration import Calibration
 from milepost.intrinsic.calibration.held_out import SIZES, accuracy_table, read_unseen
 from milepost.intrinsic.calibration.maps import KINDS, RatingMap, fit_map, mileposts
 from milepost.intrinsic.calibration.paths import AgentPath
-from milepost.intrinsic.calibration.player_variation import Spread, measure_spread
+from milepost.intrinsic.calibration.player_variation import Spread, at_own_elo, measure_spread
 from milepost.intrinsic.rating.likelihood_grid import RUNGS, climb
 from milepost.io.progress import Progress, Report
 
@@ -150,8 +150,9 @@ def _spread(found: RatingMap, spreads: Spreads, players: Sequence[Any]) -> Sprea
         raise InputError("the spread of players needs the rating of every chooser")
     _, codes = np.unique(np.asarray(players, dtype=str), return_inverse=True)
     path, own = found.path, spreads.rating
-    said = score_choices(spreads, path.model, path.theta(own))
-    ladder = climb(spreads, path)
+    prepared = prepare(spreads, path.model)
+    said = at_own_elo(prepared, path, own)
+    ladder = climb(prepared, path)
     return measure_spread(ladder, said, own, codes.astype(np.int64), spreads.groups)
 
 

@@ -89,7 +89,7 @@ class Calibration:
         if not self.transferable:
             reason = f"the calibration {self.name} does not carry over: {self.notes[0]}"
         if not force:
-            raise InputError(f"{reason}; calibrate anew, or force it (--force)")
+            raise InputError(f"{reason}; calibrate anew, or force it")
         return f"forced: {reason}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -203,13 +203,13 @@ def calibration_for(setup: str) -> str:
     if not setup:
         raise InputError(
             "these decisions do not say which engine set-up they come from: give the games and "
-            "--store, or the digest of the set-up (--setup)"
+            "the store, or the digest of the set-up"
         )
     for name in shipped_calibrations():
         found = load_calibration(name)
         if found.transferable and found.setup == setup:
             return name
     raise InputError(
-        f"no calibration comes with the package for the set-up {setup}: make one with "
-        "milepost calibrate, or name one (--calibration) and force it (--force)"
+        f"no calibration comes with the package for the set-up {setup}: make one of games of rated "
+        "players (milepost calibrate), or name one for another set-up and force it"
     )

@@ -20,10 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from milepost.choice.evaluation.evaluate import evaluate, prepare
-from milepost.choice.spreads import Floats, Ints, Spreads
+from milepost.choice.evaluation.evaluate import Prepared, evaluate
+from milepost.choice.spreads import Floats, Ints
 from milepost.errors import InputError
-from milepost.fit.comparison.gate import HeldOut
 from milepost.intrinsic.calibration.paths import AgentPath
 from milepost.intrinsic.rating.likelihood_grid import Ladder
 
@@ -97,8 +96,57 @@ class Spread:
         return cls(**given)
 
 
+@dataclass(frozen=True, eq=False)
+class AtOwnElo:
+    """What the agents of the players' own Elo would do on some decisions, beside what was done."""
+
+    first: Floats
+    """Probability of the first option."""
+    error: Floats
+    """Expected scaled difference."""
+    error_squared: Floats
+    """Expected squared scaled difference."""
+    first_slope: Floats
+    """Derivative of `first` by the rating."""
+    error_slope: Floats
+    """Derivative of `error` by the rating."""
+    hit: Floats
+    """1 where the first option was chosen."""
+    actual_error: Floats
+    """Scaled difference of the choice."""
+    weights: Floats
+    """How much each decision counts."""
+
+
+def at_own_elo(prepared: Prepared, path: AgentPath, own: Floats) -> AtOwnElo:
+    """Evaluate the agents of the players' own Elo, once for all that is asked of them.
+
+    Parameters
+    ----------
+    prepared
+        The decisions, prepared for the path's model.
+    path
+        The agents.
+    own
+        The player's Elo, for each decision.
+    """
+    spreads = prepared.spreads
+    evaluated = evaluate(path.model, prepared, path.theta(own))
+    slopes = path.slope(own)
+    return AtOwnElo(
+        first=evaluated.first,
+        error=evaluated.error,
+        error_squared=evaluated.error_squared,
+        first_slope=(evaluated.d_first * slopes).sum(axis=1),
+        error_slope=(evaluated.d_error * slopes).sum(axis=1),
+        hit=(spreads.chosen == 0).astype(np.float64),
+        actual_error=prepared.delta[spreads.offsets[:-1] + spreads.chosen],
+        weights=spreads.weights,
+    )
+
+
 def measure_spread(
-    ladder: Ladder, said: HeldOut, own: Floats, players: Ints, games: Ints
+    ladder: Ladder, said: AtOwnElo, own: Floats, players: Ints, games: Ints
 ) -> Spread:
     """Measure how real players vary about the agents of their Elo.
 
@@ -158,7 +206,7 @@ def measure_spread(
     )
 
 
-def z_values(said: HeldOut, codes: Ints, count: int) -> tuple[Floats, Floats]:
+def z_values(said: AtOwnElo, codes: Ints, count: int) -> tuple[Floats, Floats]:
     """Return z of the match rate and of the scaled error of each group; both rise with skill."""
     weights = said.weights
     hits = _add(codes, weights * (said.hit - said.first), count)
@@ -171,14 +219,7 @@ def z_values(said: HeldOut, codes: Ints, count: int) -> tuple[Floats, Floats]:
 
 
 def z_factors(
-    said: HeldOut,
-    spreads: Spreads,
-    path: AgentPath,
-    own: Floats,
-    spread: Spread,
-    codes: Ints,
-    count: int,
-    players: Ints,
+    said: AtOwnElo, spread: Spread, codes: Ints, count: int, *, players: Ints, games: Ints
 ) -> tuple[Floats, Floats]:
     """Return by how much z of each group varies more than under agents, given the spread.
 
@@ -186,18 +227,16 @@ def z_factors(
     variance of a group's hits is Σ p (1 - p) + ω_p² Σ_players (Σ dp/dE)² + ω_g² Σ_games (Σ dp/dE)²;
     likewise for the error.
     """
-    evaluated = evaluate(path.model, prepare(spreads, path.model), path.theta(own))
-    slopes = path.slope(own)
     factors = []
     spare = np.maximum(said.error_squared - said.error**2, 0.0)
     for moves, variance in (
-        (evaluated.d_first, said.first * (1 - said.first)),
-        (evaluated.d_error, spare),
+        (said.first_slope, said.first * (1 - said.first)),
+        (said.error_slope, spare),
     ):
-        pull = said.weights * (moves * slopes).sum(axis=1)
+        pull = said.weights * moves
         total = _add(codes, said.weights**2 * variance, count)
         extra = np.zeros(count)
-        for sd, members in ((spread.players_sd, players), (spread.form_sd, spreads.groups)):
+        for sd, members in ((spread.players_sd, players), (spread.form_sd, games)):
             # A player's game is one's own: pairs of group and member, and of player for games.
             keys = np.stack([codes, members, players])
             unique, inverse = np.unique(keys, axis=1, return_inverse=True)
@@ -208,7 +247,7 @@ def z_factors(
     return factors[0], factors[1]
 
 
-def _z_factors(said: HeldOut, at: Ints, count: int) -> tuple[float, float, float, float, int]:
+def _z_factors(said: AtOwnElo, at: Ints, count: int) -> tuple[float, float, float, float, int]:
     mm, ad = z_values(said, at, count)
     enough = np.bincount(at, minlength=count) >= LEAST_TURNS
     if enough.sum() < LEAST_PLAYERS:

@@ -6,7 +6,8 @@ did? Groups without a rating, and their turns, are left out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 import polars as pl
 from scipy.stats import norm
 
-from milepost.choice.evaluation.evaluate import Evaluated, evaluate, prepare
+from milepost.choice.evaluation.evaluate import Evaluated, Prepared, evaluate, prepare
 from milepost.choice.evaluation.summaries import up_share_cross_moments
 from milepost.choice.spreads import Floats, Ints, Spreads
 from milepost.fit.methods.percentile import GRID, up_shares
@@ -24,6 +25,8 @@ from milepost.intrinsic.rating.groupings import add_groups
 from milepost.intrinsic.rating.likelihood_grid import RUNGS
 from milepost.tables import as_frame
 
+PLAYERS = ("player", "opponent")
+"""Groupings whose values are keys of players."""
 EVERYTHING = "all turns"
 """The label where turns were not gathered by anything, and of all groups together."""
 MOST_TURNS = 60_000
@@ -75,7 +78,12 @@ class Pictures:
 
 
 def make_pictures(
-    ratings: pl.DataFrame, decisions: Any, calibration: Calibration, by: Sequence[str]
+    ratings: pl.DataFrame,
+    decisions: Any,
+    calibration: Calibration,
+    by: Sequence[str],
+    *,
+    names: Mapping[str, str] | None = None,
 ) -> Pictures:
     """Work out the tables behind the pictures.
 
@@ -89,9 +97,11 @@ def make_pictures(
         The calibration it used.
     by
         The groupings it used.
+    names
+        Players' names as written, by their keys; they stand in the labels.
     """
     rated = (
-        with_labels(ratings, by)
+        with_labels(ratings, by, names)
         .filter(pl.col("rating").is_not_null())
         .sort(["n", "label"], descending=[True, False])
         .with_row_index("code")
@@ -106,17 +116,31 @@ def make_pictures(
         ratings=shown,
         curve=_curve(seen, rated, calibration),
         on_curve=_on_curve(seen, rated),
-        percentiles=_percentiles(seen, rated, calibration),
+        percentiles=_percentiles(seen, rated),
         by_move=_by_move(seen, frame, calibration),
         turns=len(frame),
     )
 
 
-def with_labels(ratings: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    """Return ratings with a column `label` before the others: what the group is, in one text."""
-    named = [pl.col(name).cast(pl.String).fill_null("not known") for name in by]
+def with_labels(
+    ratings: pl.DataFrame, by: Sequence[str], names: Mapping[str, str] | None = None
+) -> pl.DataFrame:
+    """Return ratings with a column `label` before the others: what the group is, in one text.
+
+    Two keys may have one name; then the key stands behind it.
+    """
+    named = []
+    for grouping in by:
+        text = pl.col(grouping).cast(pl.String).fill_null("not known")
+        named.append(text.replace(unique_names(names)) if grouping in PLAYERS and names else text)
     label = pl.concat_str(named, separator=" · ") if named else pl.lit(EVERYTHING)
     return ratings.select(label.alias("label"), *ratings.columns)
+
+
+def unique_names(names: Mapping[str, str]) -> dict[str, str]:
+    """Return names by key, told apart by the key where two players have the same."""
+    taken = Counter(names.values())
+    return {key: name if taken[name] == 1 else f"{name} ({key})" for key, name in names.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +148,7 @@ class _Seen:
     """The turns, and what the agents of their groups' ratings say of them."""
 
     spreads: Spreads
+    prepared: Prepared
     ratings: Floats
     groups: Ints
     actual: Floats
@@ -159,10 +184,11 @@ def _see(frame: pl.DataFrame, calibration: Calibration) -> _Seen:
     prepared = prepare(spreads, path.model)
     return _Seen(
         spreads,
+        prepared,
         ratings,
         frame["group code"].cast(pl.Int64).to_numpy(),
         prepared.delta[spreads.offsets[:-1] + spreads.chosen],
-        evaluate(path.model, prepared, path.theta(ratings)),
+        evaluate(path.model, prepared, path.theta(ratings), probabilities=True),
     )
 
 
@@ -200,9 +226,9 @@ def _on_curve(seen: _Seen, rated: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=_ON_CURVE)
 
 
-def _percentiles(seen: _Seen, rated: pl.DataFrame, calibration: Calibration) -> pl.DataFrame:
+def _percentiles(seen: _Seen, rated: pl.DataFrame) -> pl.DataFrame:
     """Up shares of all turns together, and of the groups with most turns."""
-    path = calibration.map.path
+    offsets = seen.spreads.offsets
     panels = [(EVERYTHING, np.arange(len(seen.groups)))] if len(rated) > 1 else []
     largest = rated.head(MOST_PANELS - len(panels)).select("label", "code").rows()
     panels += [(label, np.flatnonzero(seen.groups == code)) for label, code in largest]
@@ -210,19 +236,20 @@ def _percentiles(seen: _Seen, rated: pl.DataFrame, calibration: Calibration) -> 
     for name, rows in panels:
         if not len(rows):
             continue
-        part = seen.spreads.take(rows)
-        theta = path.theta(seen.ratings[rows])
-        said = evaluate(path.model, prepare(part, path.model), theta, probabilities=True)
-        share = part.weights / part.weights.sum()
-        up = np.empty((len(part), len(GRID)))
-        up_shares(said.before, said.ln_chosen, GRID, up)
+        weights = seen.spreads.weights[rows]
+        share = weights / weights.sum()
+        up = np.empty((len(rows), len(GRID)))
+        up_shares(seen.said.before[rows], seen.said.ln_chosen[rows], GRID, up)
+        counts = np.diff(offsets)[rows]
+        bounds = np.concatenate([[0], np.cumsum(counts)])
+        options = np.repeat(offsets[rows] - bounds[:-1], counts) + np.arange(bounds[-1])
         cross = np.zeros((len(GRID), len(GRID)))
-        up_share_cross_moments(part.offsets, said.probabilities, share, GRID, cross)
+        up_share_cross_moments(bounds, seen.said.probabilities[options], share, GRID, cross)
         reach = _REACH * np.sqrt(np.diag(cross))
         columns = {"q": GRID, "up": share @ up, "low": GRID - reach, "high": GRID + reach}
         frames.append(
             pl.DataFrame(columns)
-            .with_columns(pl.lit(name).alias("label"), pl.lit(len(part), pl.Int64).alias("n"))
+            .with_columns(pl.lit(name).alias("label"), pl.lit(len(rows), pl.Int64).alias("n"))
             .select(list(_PERCENTILES))
         )
     return pl.concat(frames)
@@ -235,7 +262,7 @@ def _by_move(seen: _Seen, frame: pl.DataFrame, calibration: Calibration) -> pl.D
     moves = frame["move_number"].cast(pl.Float64).fill_null(np.nan).to_numpy()
     known = np.isfinite(moves)
     stretch = np.searchsorted(_MOVES, moves)  # one that is not known sorts last: left out below
-    at_elo = _error_at_elo(seen.spreads, calibration)
+    at_elo = _error_at_elo(seen, calibration)
     rows = []
     for place in np.unique(stretch[known]):
         here = np.flatnonzero(known & (stretch == place))
@@ -259,16 +286,15 @@ def _by_move(seen: _Seen, frame: pl.DataFrame, calibration: Calibration) -> pl.D
     return pl.DataFrame(rows, schema=_BY_MOVE)
 
 
-def _error_at_elo(spreads: Spreads, calibration: Calibration) -> Floats:
+def _error_at_elo(seen: _Seen, calibration: Calibration) -> Floats:
     """Expected error of an agent of the player's own Elo; NaN = the Elo is not known."""
-    path = calibration.map.path
-    elo = np.full(len(spreads), np.nan) if spreads.rating is None else spreads.rating
+    path, elo = calibration.map.path, seen.spreads.rating
+    if elo is None or not np.isfinite(elo).any():
+        return np.full(len(seen.spreads), np.nan)
     known = np.isfinite(elo)
-    answer = np.full(len(spreads), np.nan)
-    if known.any():
-        part = spreads.take(known)
-        said = evaluate(path.model, prepare(part, path.model), path.theta(elo[known]))
-        answer[known] = said.error
+    anybody = float(np.mean(path.range))
+    said = evaluate(path.model, seen.prepared, path.theta(np.where(known, elo, anybody)))
+    answer: Floats = np.where(known, said.error, np.nan)
     return answer
 
 

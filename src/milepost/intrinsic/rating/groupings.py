@@ -81,7 +81,7 @@ def columns_needed(by: Sequence[str]) -> list[str]:
     """
     unknown = [name for name in by if name not in GROUPINGS]
     if unknown:
-        raise InputError(f"--by {unknown[0]}: there are {', '.join(GROUPINGS)}")
+        raise InputError(f"no grouping {unknown[0]!r}: there are {', '.join(GROUPINGS)}")
     return [column for name in by for column in GROUPINGS[name][0]]
 
 

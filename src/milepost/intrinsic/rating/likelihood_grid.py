@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy.interpolate import CubicSpline
 from scipy.optimize import brentq
 
-from milepost.choice.evaluation.evaluate import evaluate, prepare
+from milepost.choice.evaluation.evaluate import Prepared, evaluate, prepare
 from milepost.choice.spreads import Floats, Ints, Spreads
 from milepost.errors import InputError
 from milepost.intrinsic.calibration.paths import AgentPath
@@ -97,13 +97,14 @@ class Ladder:
         return answer
 
 
-def climb(spreads: Spreads, path: AgentPath, rungs: Floats = RUNGS) -> Ladder:
+def climb(decisions: Spreads | Prepared, path: AgentPath, rungs: Floats = RUNGS) -> Ladder:
     """Work out a ladder.
 
     Parameters
     ----------
-    spreads
-        The decisions, with values by depth if the path's agents look at them.
+    decisions
+        The decisions, with values by depth if the path's agents look at them; or what was prepared
+        of them for the path's model.
     path
         The agents.
     rungs
@@ -115,12 +116,13 @@ def climb(spreads: Spreads, path: AgentPath, rungs: Floats = RUNGS) -> Ladder:
         If the decisions have no values by depth and the agents need them.
     """
     model = path.model
+    spreads = decisions.spreads if isinstance(decisions, Prepared) else decisions
     if model.depths is not None and not set(model.depths.depths) <= set(spreads.depths):
         raise InputError(
             f"these agents look at the depths {_span(model.depths.depths)}, the decisions have "
             f"{_span(spreads.depths) if spreads.depths else 'none'}"
         )
-    prepared = prepare(spreads, model)
+    prepared = decisions if isinstance(decisions, Prepared) else prepare(decisions, model)
     ln_chosen = np.empty((len(spreads), len(rungs)))
     information = np.empty((len(spreads), len(rungs)))
     for column, rung in enumerate(rungs):

@@ -13,14 +13,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from milepost.analysis.spreads.build import NOT_ANALYSED
+from milepost.choice.evaluation.evaluate import Prepared, prepare
 from milepost.choice.spreads import Ints, Spreads
 from milepost.errors import InputError
-from milepost.fit.comparison.compare import score_choices
 from milepost.fit.methods.reference import fit_reference
 from milepost.intrinsic.calibration.calibration import Calibration
 from milepost.intrinsic.calibration.player_variation import (
     PUBLISHED_AD,
     PUBLISHED_MM,
+    at_own_elo,
     z_factors,
     z_values,
 )
@@ -49,6 +51,7 @@ def rate(
     level: float = 0.95,
     least: int = LEAST_TURNS,
     competence: bool = True,
+    left_out: pl.DataFrame | None = None,
     progress: Report | None = None,
 ) -> pl.DataFrame:
     """Rate groups of decisions.
@@ -56,7 +59,8 @@ def rate(
     Parameters
     ----------
     decisions
-        The spreads table, with the columns of the turns table that the groupings need.
+        The decisions table, see `milepost.tables.DECISIONS`; a spreads table will do where the
+        groupings need no more, but then cautions that need the turn are missing.
     calibration
         The calibration of the engine set-up that made the evaluations.
     by
@@ -71,6 +75,9 @@ def rate(
         Groups with fewer turns get no rating, but a row that says so.
     competence
         Whether to work out the competence of the 2009 agents too.
+    left_out
+        Turns that could not be rated, with a column `reason`: groups of which nothing else is left
+        get a row that says why.
     progress
         Called with the turns done.
 
@@ -92,7 +99,9 @@ def rate(
         raise InputError("there are no decisions to rate")
     missing = [name for name in columns_needed(by) if name not in frame.columns]
     if missing:
-        raise InputError(f"--by needs the columns {', '.join(missing)} of the turns")
+        raise InputError(
+            f"gathering by {', '.join(by)} needs the columns {', '.join(missing)} of the turns"
+        )
     by = list(dict.fromkeys(by))
     labels = [f"by {name}" for name in by]
     frame = add_groups(frame, by)
@@ -103,6 +112,8 @@ def rate(
             progress(Progress(done, len(frame)))
         rows += _rate_part(part, calibration, labels, level, least, competence)
         done += len(part)
+    if left_out is not None and len(left_out):
+        rows += _rows_of_nothing(frame, left_out, by, labels)
     table = pl.DataFrame(rows, infer_schema_length=None).rename(dict(zip(labels, by, strict=True)))
     if forced is not None:
         both = pl.lit("other engine set-up; ") + pl.col("warnings")
@@ -110,6 +121,33 @@ def rate(
     known = [name for name in RATINGS.names if name in table.columns]
     table = table.select(*by, *known).cast({name: RATINGS.dtypes[name] for name in known})
     return in_order(table, by)
+
+
+def _rows_of_nothing(
+    frame: pl.DataFrame, left_out: pl.DataFrame, by: list[str], labels: list[str]
+) -> list[dict[str, Any]]:
+    """Rows of groups whose turns were all left out, with the reasons.
+
+    Turns that nobody has analysed make no row: a store may hold a few games of a large file.
+    """
+    missing = [name for name in columns_needed(by) if name not in left_out.columns]
+    if not labels or missing:
+        return []
+    out = add_groups(left_out.filter(pl.col("reason") != NOT_ANALYSED), by)
+    out = out.join(frame, on=labels, how="anti", nulls_equal=True)
+    reasons = (
+        out.group_by(*labels, "reason", maintain_order=True)
+        .len()
+        .partition_by(labels, maintain_order=True)
+    )
+    rows = []
+    for group in reasons:
+        told = ", ".join(
+            f"{count:,} {reason}" for reason, count in group.select("reason", "len").rows()
+        )
+        row = group.select(labels).row(0, named=True)
+        rows.append({**row, "n": 0, "games": 0, "warnings": f"no turn to rate: {told}"})
+    return rows
 
 
 def _batches(frame: pl.DataFrame, labels: list[str]) -> Iterator[pl.DataFrame]:
@@ -140,7 +178,8 @@ def _rate_part(
     spreads = Spreads.from_table(frame)
     path = calibration.map.path
     by_likelihood = calibration.map.reading == "likelihood"
-    ladder = climb(spreads, path) if by_likelihood else None
+    prepared = prepare(spreads, path.model)
+    ladder = climb(prepared, path) if by_likelihood else None
     codes = np.zeros(len(frame), dtype=np.int64)
     names: list[tuple[Any, ...]] = [()]
     if labels:
@@ -153,7 +192,7 @@ def _rate_part(
     if "mover" in frame.columns:
         _, inverse = np.unique(frame["mover"].fill_null("").to_numpy(), return_inverse=True)
         players = inverse.astype(np.int64)
-    beside = _beside_own_elo(spreads, calibration, codes, len(names), players)
+    beside = _beside_own_elo(prepared, calibration, codes, len(names), players)
     rows = []
     for code, values in enumerate(names):
         here = np.flatnonzero(codes == code)
@@ -203,7 +242,7 @@ def _nothing(part: Spreads, calibration: Calibration) -> Estimate:
 
 
 def _beside_own_elo(
-    spreads: Spreads, calibration: Calibration, codes: Ints, count: int, players: Ints
+    prepared: Prepared, calibration: Calibration, codes: Ints, count: int, players: Ints
 ) -> dict[str, Any]:
     """Match rate and scaled error, beside what agents of the players' own Elo would do.
 
@@ -211,11 +250,11 @@ def _beside_own_elo(
     the number of turns, for players differ from their Elo and from game to game: the adjusted z
     are divided by what the calibration's spread makes of just these turns.
     """
-    path = calibration.map.path
+    spreads, path = prepared.spreads, calibration.map.path
     rating = np.full(len(spreads), np.nan) if spreads.rating is None else spreads.rating
     known = np.isfinite(rating)
     middle = float(np.mean(path.range))
-    said = score_choices(spreads, path.model, path.theta(np.where(known, rating, middle)))
+    said = at_own_elo(prepared, path, np.where(known, rating, middle))
     weight = np.bincount(codes, weights=spreads.weights, minlength=count)
     whole = np.bincount(codes, weights=~known, minlength=count) == 0
 
@@ -225,9 +264,8 @@ def _beside_own_elo(
 
     z_mm, z_ad = z_values(said, codes, count)
     mm_factor, ad_factor = z_factors(
-        said, spreads, path, np.where(known, rating, middle), calibration.spread,
-        codes, count, players,
-    )  # fmt: skip
+        said, calibration.spread, codes, count, players=players, games=spreads.groups
+    )
     projected = {
         "elo": mean(np.where(known, rating, 0.0)),
         "mm_projected": mean(said.first),

@@ -1,0 +1,2 @@
+from . import decisions as decisions
+from . import ratings as ratings

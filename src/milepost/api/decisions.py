@@ -1,0 +1,270 @@
+"""From games and a store, or from a table, to decisions: where ratings, fits and checks begin."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from milepost.analysis.engine.setup import readable_setup
+from milepost.analysis.spreads.build import LIMIT_PAWNS, NOT_ANALYSED, make_decisions
+from milepost.analysis.spreads.option_values import MATE_PAWNS
+from milepost.analysis.store.store import EvaluationStore
+from milepost.errors import InputError, MissingEvaluationsWarning, NotAnalysedError
+from milepost.games.load import load_turns
+from milepost.games.players.find import PlayerFinder
+from milepost.games.turns.replay import BOOK_MOVES
+from milepost.io.files import read_table, write_table
+from milepost.io.progress import Report
+from milepost.io.provenance import provenance, read_provenance, table_inputs
+from milepost.io.sources import are_tables, find_sources
+from milepost.tables import as_frame
+
+Inputs = str | Path | Iterable[str | Path]
+
+
+@dataclass(frozen=True)
+class TurnRules:
+    """Which turns become decisions; see `milepost.analysis.spreads.build.make_decisions`."""
+
+    limit_pawns: float = LIMIT_PAWNS
+    """Turns whose best move is worth more than this for either side are left out."""
+    downweight: bool = False
+    """Let such turns count less instead."""
+    mate_pawns: float = MATE_PAWNS
+    """What a mate is worth, in pawns."""
+    keep_book: bool = False
+    """Keep book turns."""
+    keep_repetitions: bool = False
+    """Keep positions that stood before in the game."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Decisions:
+    """Decisions with all that groupings and cautions need, and what became of the other turns."""
+
+    table: pl.DataFrame
+    """One row a decision; see `milepost.tables.DECISIONS`."""
+    setup: str = ""
+    """Digest of the engine set-up behind the values; empty = not known."""
+    setup_details: Mapping[str, Any] = field(default_factory=dict)
+    """That set-up, as far as it is known."""
+    left_out: pl.DataFrame = field(default_factory=pl.DataFrame)
+    """Turns that are no decisions, each with its first `reason`; empty for tables."""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """Turns in, left out by reason, kept, and marks among the kept; empty for tables."""
+    inputs: tuple[Mapping[str, Any], ...] = ()
+    """Name, size and digest of each file."""
+    errors: pl.DataFrame = field(default_factory=pl.DataFrame)
+    """What was wrong with the games; see `milepost.tables.ERRORS`."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """How they were chosen."""
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self.table)
+
+    def __repr__(self) -> str:
+        """Return what there is, in a few lines."""
+        lines = [f"{len(self):,} decisions of {self.table['mover'].n_unique():,} players"]
+        if self.setup:
+            lines.append(f"set-up {self.setup}: {readable_setup(dict(self.setup_details))}")
+        lines += [f"{count:>9,} {name}" for name, count in self.counts.items() if count]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return self.table.drop("values", "depth_values", "shallow", strict=False)._repr_html_()
+
+    def to_pandas(self) -> Any:
+        """Return the table as a pandas frame."""
+        return self.table.to_pandas()
+
+    @property
+    def made(self) -> dict[str, Any]:
+        """How they were made: version, options, digests of the inputs."""
+        told = {**self.options, "setup": dict(self.setup_details), "digest": self.setup}
+        return provenance("spreads", told, [dict(given) for given in self.inputs])
+
+    def save(self, path: str | Path, *, form: str | None = None) -> None:
+        """Write the table as Parquet, CSV or NDJSON; it says which set-up it is of."""
+        write_table(self.table, path, form=form, made=self.made)
+
+    @property
+    def missing(self) -> int:
+        """How many turns the store does not hold."""
+        return int(self.counts.get(NOT_ANALYSED, 0))
+
+    @property
+    def names(self) -> dict[str, str]:
+        """The players' names as written, by their keys."""
+        names: dict[str, str] = {}
+        for key, name in (("opponent", "opponent_name"), ("mover", "mover_name")):
+            if {key, name} <= set(self.table.columns):
+                pairs = self.table.select(key, name).drop_nulls().unique(key, keep="first")
+                names |= dict(pairs.iter_rows())
+        return names
+
+    def of_players(self, typed: Iterable[str]) -> Decisions:
+        """Return the decisions of some players, by key, name or a part of one.
+
+        Raises
+        ------
+        InputError
+            If a name means nobody or several players.
+        """
+        movers = self.table.group_by("mover").agg(pl.col("game_id").n_unique().alias("games"))
+        names = self.names
+        finder = PlayerFinder(
+            movers.select(
+                pl.col("mover").alias("key"),
+                pl.col("mover").replace(names).alias("name"),
+                pl.col("games").cast(pl.Int64),
+            )
+        )
+        keys = [finder.find(name).key for name in typed]
+        if not keys:
+            return self
+        of_them = pl.col("mover").is_in(keys)
+        left_out = self.left_out.filter(of_them) if len(self.left_out) else self.left_out
+        return replace(self, table=self.table.filter(of_them), left_out=left_out)
+
+
+def decisions(
+    inputs: Inputs | pl.DataFrame | Any,
+    store: str | Path | EvaluationStore | None = None,
+    *,
+    setup: str | None = None,
+    player: str | Iterable[str] = (),
+    rules: TurnRules | None = None,
+    book_moves: int = BOOK_MOVES,
+    workers: int = 1,
+    progress: Report | None = None,
+) -> Decisions:
+    """Return the decisions of games whose turns are in a store, or those of a table.
+
+    Parameters
+    ----------
+    inputs
+        With a store: PGN files, folders, patterns, games or turns tables, or a turns frame. Without
+        one: decisions or spreads tables, or a frame of them. Decisions are returned as they are.
+    store
+        The evaluation store.
+    setup
+        Digest of the set-up to use, or its beginning, where the store holds several; for tables,
+        what they do not say themselves.
+    player
+        Only these players' decisions: keys, names or parts of names.
+    rules
+        Which turns become decisions.
+    book_moves
+        Moves a side that count as book, for games.
+    workers
+        Processes to read PGN with.
+    progress
+        Called while games are read.
+
+    Raises
+    ------
+    InputError
+        If games come without a store, or nothing is there at all.
+    NotAnalysedError
+        If no turn of the games is in the store.
+    TableError
+        If a table is not what it should be.
+
+    Warns
+    -----
+    MissingEvaluationsWarning
+        If some turns are not in the store.
+    """
+    if isinstance(inputs, Decisions):
+        found = inputs
+    elif store is None:
+        found = _of_tables(inputs, setup)
+    else:
+        opened = store if isinstance(store, EvaluationStore) else EvaluationStore(store)
+        found = _of_games(
+            inputs, opened, setup, rules or TurnRules(), book_moves, workers, progress
+        )
+    return found.of_players([player] if isinstance(player, str) else player)
+
+
+def _of_tables(inputs: Any, setup: str | None) -> Decisions:
+    if _is_frame(inputs):
+        return Decisions(as_frame(inputs), setup=setup or "")
+    sources = find_sources([inputs] if isinstance(inputs, str | Path) else inputs)
+    if not are_tables(sources):
+        raise InputError(
+            "games need a store of evaluations: milepost.analyse(games, store) makes one"
+        )
+    frames, setups = [], {}
+    for source in sources:
+        frames.append(read_table(source.name))
+        told = read_provenance(source.name).get("options", {})
+        if isinstance(told, dict) and told.get("digest"):
+            setups[str(told["digest"])] = told.get("setup")
+    if len(setups) > 1:
+        raise InputError(
+            f"these tables are of different engine set-ups ({', '.join(setups)}): rate them apart"
+        )
+    digest = setup or next(iter(setups), "")
+    details = setups.get(digest)
+    return Decisions(
+        pl.concat(frames, how="diagonal_relaxed"),
+        setup=digest,
+        setup_details=details if isinstance(details, dict) else {},
+        inputs=tuple(table_inputs(sources)),
+    )
+
+
+def _of_games(
+    inputs: Any,
+    store: EvaluationStore,
+    setup: str | None,
+    rules: TurnRules,
+    book_moves: int,
+    workers: int,
+    progress: Report | None,
+) -> Decisions:
+    if _is_frame(inputs):
+        turns, errors, digests = as_frame(inputs), pl.DataFrame(), []
+    else:
+        paths = [inputs] if isinstance(inputs, str | Path) else list(inputs)
+        turns, errors = load_turns(paths, book_moves=book_moves, workers=workers, progress=progress)
+        digests = table_inputs(find_sources(paths))
+    chosen = vars(rules)
+    made = make_decisions(turns, store, setup=setup, **chosen)
+    found = Decisions(
+        made.table,
+        setup=made.setup,
+        setup_details=store.known_setups().get(made.setup, {}),
+        left_out=made.left_out,
+        counts=made.counts,
+        inputs=tuple(digests),
+        errors=errors,
+        options={**chosen, "book_moves": book_moves},
+    )
+    if found.missing:
+        wanted = found.missing + made.counts["kept"]
+        told = f"{found.missing:,} of {wanted:,} turns are not in the store"
+        if not len(found):
+            raise NotAnalysedError(f"{told}: milepost.analyse(games, store) adds them")
+        warnings.warn(
+            f"{told} {store.folder}, and so not here: milepost.analyse(games, store) adds them",
+            MissingEvaluationsWarning,
+            stacklevel=3,
+        )
+    return found
+
+
+def cautions_missing(table: pl.DataFrame) -> list[str]:
+    """Return the columns that cautions need and a table of decisions does not have."""
+    return [name for name in ("speed", "opponent", "mover_elo") if name not in table.columns]
+
+
+def _is_frame(inputs: Any) -> bool:
+    return isinstance(inputs, pl.DataFrame | pl.LazyFrame) or hasattr(inputs, "__arrow_c_stream__")

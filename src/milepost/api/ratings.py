@@ -1,0 +1,421 @@
+"""Ratings by moves: from decisions to intrinsic ratings, posteriors and calibrations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from milepost.analysis.engine.setup import readable_setup
+from milepost.api.decisions import Decisions, Inputs, cautions_missing, decisions
+from milepost.choice.spreads import Spreads
+from milepost.errors import InputError
+from milepost.intrinsic.calibration.build import calibrate as build_calibration
+from milepost.intrinsic.calibration.calibration import (
+    Calibration,
+    calibration_for,
+    load_calibration,
+    shipped_calibrations,
+)
+from milepost.intrinsic.calibration.maps import KINDS
+from milepost.intrinsic.rating.groupings import GROUPINGS, columns_needed
+from milepost.intrinsic.rating.posterior import Followed, Prior, follow
+from milepost.intrinsic.rating.rate import LEAST_TURNS
+from milepost.intrinsic.rating.rate import rate as rate_groups
+from milepost.io.files import write_table
+from milepost.io.progress import Report
+from milepost.io.provenance import provenance
+from milepost.report.pages import check_page_ending
+from milepost.report.ratings_page import RatingsView, write_ratings_page
+
+LEVEL = 0.95
+"""Probability of intervals, if nothing else is asked for."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ratings:
+    """Rated groups of turns."""
+
+    table: pl.DataFrame
+    """One row a group; see `milepost.tables.RATINGS`. Players stand there by their keys."""
+    by: tuple[str, ...]
+    """What the turns were gathered by."""
+    level: float
+    """Probability of the intervals."""
+    calibration: Calibration
+    """The calibration that was used."""
+    decisions: Decisions
+    """What was rated."""
+    notes: tuple[str, ...] = ()
+    """Caveats that hold for all rows."""
+    made: Mapping[str, Any] = field(default_factory=dict)
+    """How they were made: version, options, digests of the inputs."""
+
+    def __len__(self) -> int:
+        """Return the number of groups."""
+        return len(self.table)
+
+    @property
+    def shown(self) -> pl.DataFrame:
+        """The table as people read it: players by their names as written."""
+        names = self.decisions.names
+        players = [name for name in ("player", "opponent") if name in self.by]
+        return self.table.with_columns(pl.col(name).replace(names) for name in players)
+
+    def __repr__(self) -> str:
+        """Return the ratings with their intervals and turns, a line a group."""
+        return str(self._short())
+
+    def _repr_html_(self) -> str:
+        return self._short()._repr_html_()
+
+    def _short(self) -> pl.DataFrame:
+        wanted = [*self.by, "rating", "low", "high", "n", "games", "elo", "warnings"]
+        return self.shown.select(wanted)
+
+    def to_pandas(self) -> Any:
+        """Return the table as a pandas frame."""
+        return self.table.to_pandas()
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the table."""
+        return self.table
+
+    def save(self, path: str | Path, *, form: str | None = None) -> None:
+        """Write the table as Parquet, CSV or NDJSON; it says how it was made."""
+        write_table(self.table, path, form=form, made=self.made)
+
+    def report(self, path: str | Path) -> None:
+        """Write a page with the ratings, their intervals and plots (HTML)."""
+        view = RatingsView(
+            ratings=self.table, by=self.by, level=self.level, calibration=self.calibration,
+            decisions=self.decisions.table, names=self.decisions.names, notes=self.notes,
+        )  # fmt: skip
+        write_ratings_page(view, path, made=self.made)
+
+
+def rate(
+    inputs: Inputs | Decisions | Any,
+    store: str | Path | None = None,
+    by: str | Sequence[str] = "player",
+    *,
+    player: str | Iterable[str] = (),
+    calibration: Calibration | str | Path | None = None,
+    force: bool = False,
+    level: float = LEVEL,
+    least: int = LEAST_TURNS,
+    workers: int = 1,
+    progress: Report | None = None,
+) -> Ratings:
+    """Rate players, games, phases … by their moves.
+
+    Parameters
+    ----------
+    inputs, store
+        Games whose turns are in a store, or decisions; see `milepost.decisions`. What the store
+        lacks, `milepost.analyse` adds.
+    by
+        What to gather turns by: one or several of player, game, event, year, phase, colour,
+        opponent, opponent-band, time-control, result, clock, move-range, milepost. None = all
+        turns in one.
+    player
+        Only these players' turns: keys, names or parts of names.
+    calibration
+        A calibration, its file, or the name of one that comes with the package [default: the one
+        for the set-up of the evaluations].
+    force
+        Use the calibration for another engine set-up as well; the rows say so.
+    level
+        Probability of the intervals.
+    least
+        Groups with fewer turns get no rating, but a row that says so.
+    workers
+        Processes to read games with.
+    progress
+        Called while games are read, then with the turns that are rated.
+
+    Returns
+    -------
+    Ratings
+
+    Raises
+    ------
+    InputError
+        If there is nothing to rate, or no calibration for these evaluations.
+    """
+    groupings = [by] if isinstance(by, str) else list(dict.fromkeys(by))
+    columns_needed(groupings)  # an unknown grouping is told before anything is read
+    rated = decisions(inputs, store, player=player, workers=workers, progress=progress)
+    chosen = find_calibration(calibration, rated.setup)
+    table = rate_groups(
+        rated.table, chosen, groupings, setup=rated.setup, force=force, level=level, least=least,
+        left_out=rated.left_out, progress=progress,
+    )  # fmt: skip
+    told = {"by": groupings, "calibration": chosen.name, "level": level, "least": least}
+    told |= {"force": force, "player": [player] if isinstance(player, str) else list(player)}
+    told |= _setup_told(rated)
+    return Ratings(
+        table=table,
+        by=tuple(groupings),
+        level=level,
+        calibration=chosen,
+        decisions=rated,
+        notes=tuple(_notes(rated, chosen)),
+        made=provenance("rate", told, [dict(each) for each in rated.inputs]),
+    )
+
+
+def find_calibration(wanted: Calibration | str | Path | None, setup: str) -> Calibration:
+    """Return a calibration: as given, from a file or by name, or the one for a set-up.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    if isinstance(wanted, Calibration):
+        return wanted
+    return load_calibration(calibration_for(setup) if wanted is None else wanted)
+
+
+def _setup_told(rated: Decisions) -> dict[str, Any]:
+    return {"setup": dict(rated.setup_details), "digest": rated.setup} if rated.setup else {}
+
+
+def _notes(rated: Decisions, calibration: Calibration) -> Iterable[str]:
+    yield from calibration.notes
+    unknown = cautions_missing(rated.table)
+    if unknown:
+        yield (
+            f"these decisions do not say {', '.join(unknown)}: cautions that rest on that "
+            "(fast games, one opponent, no Elo) cannot be given"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Likelihood:
+    """How probable a player's moves are for given ratings, and what is known after each game."""
+
+    totals: pl.DataFrame
+    """One row a given rating: the probability of all moves."""
+    games: pl.DataFrame
+    """One row a game: the posterior after it."""
+    turns: pl.DataFrame
+    """One row a turn: the probability of the move for each given rating."""
+    followed: Followed
+    """The same, with the density of the final posterior."""
+    warning: str | None
+    """What was forced, if anything."""
+    notes: tuple[str, ...]
+    """Caveats."""
+    made: Mapping[str, Any]
+    """How it was made."""
+
+    def __repr__(self) -> str:
+        """Return the totals and the last posteriors."""
+        return f"{self.totals}\n{self.games}"
+
+    def _repr_html_(self) -> str:
+        return self.totals._repr_html_() + self.games._repr_html_()
+
+    def to_pandas(self) -> Any:
+        """Return the posterior after each game as a pandas frame."""
+        return self.games.to_pandas()
+
+
+def likelihood(
+    inputs: Inputs | Decisions | Any,
+    store: str | Path | None = None,
+    *,
+    player: str | Iterable[str] = (),
+    elo: Sequence[float] = (1600, 2000, 2400, 2800),
+    prior: tuple[float, float] | Prior | None = None,
+    calibration: Calibration | str | Path | None = None,
+    force: bool = False,
+    level: float = LEVEL,
+    workers: int = 1,
+    progress: Report | None = None,
+) -> Likelihood:
+    """Say how probable a player's moves are for given Elos, and what is known after each game.
+
+    Parameters
+    ----------
+    inputs, store, player
+        Whose moves; see `milepost.rate`. They must be one player's.
+    elo
+        Ratings to ask about.
+    prior
+        Mean and standard deviation of what is known beforehand [default: even from 600 to 3400].
+    calibration, force, level, workers, progress
+        See `milepost.rate`.
+
+    Raises
+    ------
+    InputError
+        If there are moves of several players, or no calibration for these evaluations.
+    """
+    belief = Prior(*prior) if isinstance(prior, tuple) else prior
+    rated = decisions(inputs, store, player=player, workers=workers, progress=progress)
+    chosen = find_calibration(calibration, rated.setup)
+    warning = chosen.refuse_other(rated.setup, force=force)
+    table = rated.table
+    count = table["mover"].n_unique()
+    if count > 1:
+        raise InputError(f"these are moves of {count} players: name one of them")
+    told = follow(Spreads.from_table(table), chosen, list(elo), prior=belief, level=level)
+    about = ["game_id", "mover", *(name for name in ("opponent",) if name in table.columns)]
+    games = table.select(about).with_columns(told.turns["group"])
+    after = told.games.join(
+        games.group_by("group", maintain_order=True).first(), on="group", how="left"
+    ).select(*about, *told.games.columns[1:])
+    columns = [name for name in ("game_id", "ply", "mover", "played") if name in table.columns]
+    low, high = chosen.range
+    notes = list(chosen.notes)
+    if not all(low <= each <= high for each in elo):
+        notes.append(f"the calibration was fitted on {low:.0f} to {high:.0f}")
+    options = {"elo": [float(each) for each in elo], "player": player, **_setup_told(rated)}
+    options |= {"prior": "" if belief is None else [belief.mean, belief.sd]}
+    return Likelihood(
+        totals=told.totals,
+        games=after,
+        turns=pl.concat([table.select(columns), told.turns.drop("group")], how="horizontal"),
+        followed=told,
+        warning=warning,
+        notes=tuple(notes),
+        made=provenance("likelihood", options, [dict(each) for each in rated.inputs]),
+    )
+
+
+@dataclass(frozen=True)
+class CalibrationPlan:
+    """How a calibration is made; see `milepost.calibrate`."""
+
+    kinds: tuple[str, ...] = tuple(KINDS)
+    """Maps to try."""
+    folds: int = 5
+    """Folds, by game."""
+    repeats: int = 5
+    """How often pieces are drawn to judge the maps by."""
+    seed: int = 2011
+    """Draws folds and pieces."""
+    c_line: tuple[float, float] | None = None
+    """c = first + second × Elo of a reference period; None = fitted."""
+
+    def __post_init__(self) -> None:
+        """Refuse maps that do not exist."""
+        unknown = [kind for kind in self.kinds if kind not in KINDS]
+        if unknown:
+            raise InputError(f"there are the maps {', '.join(KINDS)}, not {unknown[0]!r}")
+
+
+def calibrate(
+    inputs: Inputs | Decisions | Any,
+    store: str | Path | None = None,
+    *,
+    name: str,
+    setup: str | None = None,
+    whole_games: Inputs | Decisions | None = None,
+    whole_store: str | Path | None = None,
+    plan: CalibrationPlan | None = None,
+    workers: int = 1,
+    progress: Report | None = None,
+) -> Calibration:
+    """Fit maps between Elo and agents to games of rated players, and choose one.
+
+    Parameters
+    ----------
+    inputs, store, setup
+        The games of rated players; see `milepost.decisions`.
+    name
+        What to call it.
+    whole_games, whole_store
+        Further games, evaluated whole, that the variation of players and their form is measured by
+        [default: the same games].
+    plan
+        Maps, folds, seed …
+    workers, progress
+        See `milepost.rate`.
+
+    Raises
+    ------
+    InputError
+        If no evaluated turn has a player with an Elo.
+    """
+    how = plan or CalibrationPlan()
+    rated = decisions(inputs, store, setup=setup, workers=workers, progress=progress)
+    spreads, players = _of_the_rated(rated)
+    digests = list(rated.inputs)
+    whole = None
+    if whole_games is not None:
+        further = decisions(
+            whole_games, whole_store or store, setup=rated.setup or None, workers=workers,
+            progress=progress,
+        )  # fmt: skip
+        whole = _of_the_rated(further)
+        digests += further.inputs
+    told = {"maps": list(how.kinds), "folds": how.folds, "repeats": how.repeats, "seed": how.seed}
+    told |= {"c_line": list(how.c_line) if how.c_line else "", **_setup_told(rated)}
+    return build_calibration(
+        spreads,
+        players,
+        whole_games=whole,
+        name=name,
+        setup=rated.setup,
+        setup_text=readable_setup(dict(rated.setup_details)) if rated.setup_details else "",
+        kinds=list(how.kinds),
+        folds=how.folds,
+        repeats=how.repeats,
+        seed=how.seed,
+        c_line=how.c_line,
+        made=provenance("calibrate", told, [dict(each) for each in digests]),
+        progress=progress,
+    )
+
+
+def _of_the_rated(found: Decisions) -> tuple[Spreads, list[str]]:
+    """The decisions of players whose Elo is known, and who they are."""
+    rated = found.table.filter(pl.col("mover_elo").is_not_null(), pl.col("mover").is_not_null())
+    if not len(rated):
+        raise InputError("no evaluated turn has a player with an Elo")
+    return Spreads.from_table(rated), rated["mover"].to_list()
+
+
+def calibrations() -> pl.DataFrame:
+    """Return the calibrations that come with the package, and what each rests on."""
+    rows = []
+    for name in shipped_calibrations():
+        known = load_calibration(name)
+        low, high = known.range
+        rows.append(
+            {
+                "name": name,
+                "set-up": known.setup_text or known.setup,
+                "map": known.map.kind,
+                "from": round(low),
+                "to": round(high),
+                "rests on": ", ".join(f"{count:,} {what}" for what, count in known.counts.items()),
+                "admitted": known.admitted,
+                "notes": "; ".join(known.notes),
+            }
+        )
+    return pl.DataFrame(rows)
+
+
+__all__ = [
+    "GROUPINGS",
+    "Calibration",
+    "CalibrationPlan",
+    "Likelihood",
+    "Prior",
+    "Ratings",
+    "calibrate",
+    "calibrations",
+    "check_page_ending",
+    "find_calibration",
+    "likelihood",
+    "load_calibration",
+    "rate",
+]

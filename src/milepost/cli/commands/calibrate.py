@@ -1,0 +1,158 @@
+"""The commands on calibrations: calibrate, calibrations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from milepost.cli import decisions as shared
+from milepost.cli import options, show
+from milepost.cli.commands.rate import numbers_of
+
+if TYPE_CHECKING:
+    from milepost.api.ratings import Calibration
+
+
+def calibrate(
+    inputs: options.Inputs,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="The calibration (JSON).")
+    ],
+    store: shared.Store = None,
+    name: Annotated[
+        str | None, typer.Option("--name", help="Its name [default: that of the file].")
+    ] = None,
+    maps: Annotated[
+        str, typer.Option("--maps", help="Maps to try, with commas [default: all five].")
+    ] = "",
+    folds: Annotated[int, typer.Option("--folds", min=2, help="Folds, by game.")] = 5,
+    repeats: Annotated[
+        int, typer.Option("--repeats", min=1, help="How often pieces are drawn to judge maps by.")
+    ] = 5,
+    seed: Annotated[int, typer.Option("--seed", help="Draws folds and pieces.")] = 2011,
+    c_line: Annotated[
+        str | None,
+        typer.Option(
+            "--c-line",
+            metavar="FILE|A,B",
+            help="The line of c of a reference period: a calibration, or c = A + B x Elo.",
+        ),
+    ] = None,
+    whole_games: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--whole-games",
+            metavar="INPUT",
+            help="Further games, evaluated whole, to measure the variation of players and their "
+            "form by; repeatable [default: the same games].",
+        ),
+    ] = None,
+    whole_store: Annotated[
+        str | None,
+        typer.Option("--whole-store", metavar="DIR", help="The store of those [default: --store]."),
+    ] = None,
+    setup: shared.Setup = None,
+    workers: options.Workers = options.ALL_CORES,
+    quiet: options.Quiet = False,
+) -> None:
+    """Fit maps between Elo and agents to games of rated players; choose one; write it down."""
+    from pathlib import Path
+
+    from milepost import api
+
+    chosen = [kind.strip() for kind in maps.split(",") if kind.strip()]
+    plan = api.ratings.CalibrationPlan(
+        **({"kinds": tuple(chosen)} if chosen else {}),
+        folds=folds, repeats=repeats, seed=seed, c_line=_line(c_line),
+    )  # fmt: skip
+    rated = shared.read_decisions(inputs, store, setup=setup, workers=workers, quiet=quiet)
+    further = None
+    if whole_games:
+        further = shared.read_decisions(
+            whole_games, whole_store or store, setup=rated.setup or None, workers=workers,
+            quiet=quiet,
+        )  # fmt: skip
+    unrated = rated.table["mover_elo"].null_count()
+    if unrated and not quiet:
+        typer.echo(f"{unrated:,} turns without an Elo are left out", err=True)
+    with show.progress("calibrating", quiet=quiet) as tell:
+        calibration = api.ratings.calibrate(
+            rated, name=name or Path(output).stem, whole_games=further, plan=plan, progress=tell
+        )
+    calibration.save(output)
+    show_calibration(calibration)
+    typer.echo(f"calibration -> {output}", err=True)
+    if not calibration.admitted:
+        raise typer.Exit(1)
+
+
+def calibrations(
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="OUT", help="Write them to this table."),
+    ] = None,
+    form: options.Format = None,
+) -> None:
+    """List the calibrations that come with the package, and what each rests on."""
+    from milepost import api
+    from milepost.io.files import write_table
+
+    table = api.ratings.calibrations()
+    if output is not None or form is not None:
+        write_table(table, output or "-", form=form)
+        return
+    for row in table.iter_rows(named=True):
+        typer.echo(f"{row['name']}: Elo {row['from']} to {row['to']}, map {row['map']}")
+        typer.echo(f"  for {row['set-up']}")
+        if row["rests on"]:
+            typer.echo(f"  rests on {row['rests on']}")
+        for note in row["notes"].split("; "):
+            if note:
+                typer.echo(f"  note: {note}")
+
+
+def show_calibration(calibration: Calibration) -> None:
+    """Print what a calibration says, for people."""
+    import polars as pl
+
+    shared.show_numbers(calibration.mileposts.drop("converged"), "Mileposts")
+    wanted = ["map", "log_loss", "rmse_50", "rmse_250", "rmse_1000", "cells_passed", "cells",
+              "cells_refuted", "admitted"]  # fmt: skip
+    tried = calibration.tried
+    shared.show_numbers(
+        tried.select(name for name in wanted if name in tried.columns),
+        "Maps, on games they had not seen: error in Elo by turns; gate",
+    )
+    if "failed" in tried.columns:
+        for row in tried.filter(pl.col("failed").is_not_null()).iter_rows(named=True):
+            typer.echo(f"not fitted: {row['map']}: {row['failed']}", err=True)
+    variation = calibration.spread
+    low, high = calibration.range
+    counts = ", ".join(f"{count:,} {what}" for what, count in calibration.counts.items())
+    typer.echo(f"chosen: {calibration.map.kind}, fitted on {low:.0f} to {high:.0f}, {counts}")
+    typer.echo(
+        f"players of equal Elo differ by {variation.players_sd:.0f} points (sd, from "
+        f"{variation.players} players); one player from game to game by {variation.form_sd:.0f}"
+    )
+    typer.echo(
+        f"z of the match rate varies {variation.mm_factor:.2f} times as under agents, of the error "
+        f"{variation.ad_factor:.2f} times ({variation.measured_players} players; 0 = published "
+        "factors)"
+    )
+    for note in calibration.notes:
+        typer.echo(f"note: {note}")
+
+
+def _line(text: str | None) -> tuple[float, float] | None:
+    from milepost import api
+    from milepost.errors import InputError
+
+    if text is None:
+        return None
+    if "," not in text:
+        return api.ratings.load_calibration(text).c_line
+    given = numbers_of(text, "--c-line")
+    if len(given) != 2:
+        raise InputError(f"--c-line: expected A,B or a calibration, got {text!r}")
+    return given[0], given[1]

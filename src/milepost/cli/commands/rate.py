@@ -1,0 +1,163 @@
+"""The command that reads ratings off moves: rate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from milepost.cli import decisions as shared
+from milepost.cli import options, show
+
+if TYPE_CHECKING:
+    from milepost.api.ratings import Ratings
+
+_DROPPED_FIRST = ("c 2009", "games", "z error", "error", "z match", "match %")
+"""Columns that a narrow terminal does without, in this order."""
+
+
+def rate(
+    inputs: options.Inputs,
+    store: shared.Store = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--by",
+            metavar="GROUPING",
+            help="player, game, event, year, phase, colour, opponent, opponent-band, time-control, "
+            "result, clock, move-range, milepost; repeatable, all combine; none = everything in "
+            "one.  [default: player]",
+        ),
+    ] = None,
+    player: shared.Players = None,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="OUT", help="Write the ratings to this table."),
+    ] = None,
+    report: Annotated[
+        str | None,
+        typer.Option("--report", metavar="FILE", help="Write a page with plots (HTML)."),
+    ] = None,
+    calibration: shared.Named = None,
+    force: shared.Force = False,
+    level: shared.Level = 0.95,
+    least: Annotated[
+        int, typer.Option("--least", min=2, help="Groups with fewer turns get no rating.")
+    ] = 10,
+    most: Annotated[
+        int, typer.Option("--most", min=1, help="Rows to show, those with most turns.")
+    ] = 40,
+    setup: shared.Setup = None,
+    form: options.Format = None,
+    workers: options.Workers = options.ALL_CORES,
+    quiet: options.Quiet = False,
+) -> None:
+    """Rate players, games, phases … by their moves, with intervals and what Elo projects."""
+    from milepost import api
+    from milepost.io.files import format_of
+
+    # What cannot be written is told before the work.
+    if output is not None:
+        format_of(output, form)
+    if report is not None:
+        api.ratings.check_page_ending(report)
+    groupings = [name for name in (by if by is not None else ["player"]) if name != "none"]
+    decisions = shared.read_decisions(
+        inputs, store, setup=setup, player=player, workers=workers, quiet=quiet
+    )
+    chosen = shared.find_calibration(calibration, decisions.setup, quiet=quiet)
+    with show.progress("rating", quiet=quiet, total=len(decisions), unit="turns") as tell:
+        ratings = api.ratings.rate(
+            decisions, by=groupings, calibration=chosen, force=force, level=level, least=least,
+            progress=tell,
+        )  # fmt: skip
+    if output is not None:
+        ratings.save(output, form=form)
+    if report is not None:
+        if not quiet:
+            typer.echo("drawing the page", err=True)
+        ratings.report(report)
+    if output != "-":
+        _show(ratings, most)
+    for path in (output, report):
+        if not quiet and path not in {None, "-"}:
+            typer.echo(f"{len(ratings):,} ratings -> {path}", err=True)
+
+
+def _show(ratings: Ratings, most: int) -> None:
+    """One line a group: rating, interval, turns; match and error beside what Elo projects."""
+    table = ratings.shown
+    shown = table if len(table) <= most else table.sort("n", descending=True).head(most)
+    texts = dict.fromkeys(
+        text for told in shown["warnings"] for text in (told or "").split("; ") if text
+    )
+    numbers = {text: number for number, text in enumerate(texts, start=1)}
+    columns = [*ratings.by, "IPR", f"{ratings.level:.0%}", "turns", "games", "Elo", "match %",
+               "z match", "error", "z error", "c 2009", "notes"]  # fmt: skip
+    rows = [
+        [
+            *(row[name] for name in ratings.by),
+            points(row["rating"]),
+            f"{points(row['low'])}-{points(row['high'])}",
+            row["n"],
+            row["games"],
+            points(row["elo"]),
+            beside(row["mm_actual"], row["mm_projected"], 100, 1),
+            decimal(row["z_mm_adjusted"]),
+            beside(row["ad_actual"], row["ad_projected"], 1, 3),
+            decimal(row["z_ad_adjusted"]),
+            decimal(row.get("competence")),
+            ",".join(str(numbers[text]) for text in (row["warnings"] or "").split("; ") if text),
+        ]
+        for row in shown.iter_rows(named=True)
+    ]
+    calibration = ratings.calibration
+    title = (
+        f"Intrinsic ratings ({calibration.name}, {calibration.map.kind}); match and error: "
+        "actual/projected at own Elo; z adjusted for the variation of players"
+    )
+    # A number broken over two lines would be misread.
+    whole = [name for name in columns if name not in ratings.by]
+    show.print_table(
+        columns, rows, title=title, whole=whole, keep=list(ratings.by), drop_first=_DROPPED_FIRST
+    )
+    for text, number in numbers.items():
+        typer.echo(f"  {number}: {text}")
+    if len(shown) < len(table):
+        typer.echo(f"{len(table) - len(shown):,} more groups: write them with -o", err=True)
+    typer.echo(
+        "A figure is evidence, never a verdict on a person: see docs/intrinsic.md.", err=True
+    )
+
+
+def points(value: float | None) -> str:
+    """Rating points, or a question mark."""
+    return "?" if value is None else f"{value:.0f}"
+
+
+def decimal(value: float | None) -> str:
+    """Two decimals, or nothing."""
+    return "" if value is None else f"{value:.2f}"
+
+
+def beside(actual: float | None, projected: float | None, scale: float, digits: int) -> str:
+    """An actual figure with the projected one behind a stroke, as far as they are known."""
+    if actual is None:
+        return ""
+    shown = f"{scale * actual:.{digits}f}"
+    return shown if projected is None else f"{shown}/{scale * projected:.{digits}f}"
+
+
+def numbers_of(text: str, option: str) -> list[Any]:
+    """Read numbers with commas; the option is named if they are none."""
+    from math import isfinite
+
+    from milepost.errors import InputError
+
+    try:
+        numbers = [float(part) for part in text.split(",")]
+    except ValueError:
+        numbers = []
+    if not numbers or not all(isfinite(number) for number in numbers):
+        raise InputError(f"{option}: expected numbers with commas, got {text!r}")
+    return numbers

@@ -1,0 +1,115 @@
+"""What the commands on decisions share: options, reading decisions, tables of numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from milepost.cli import show
+from milepost.cli.caveats import caveats_told
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from milepost.api.decisions import Decisions
+    from milepost.api.ratings import Calibration
+
+Store = Annotated[
+    str | None,
+    typer.Option("--store", metavar="DIR", help="The evaluation store, for games and turns."),
+]
+Setup = Annotated[
+    str | None, typer.Option("--setup", help="Digest of the set-up, if the store holds several.")
+]
+Players = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--player", metavar="NAME", help="Only turns of this player: a name or part; repeatable."
+    ),
+]
+Named = Annotated[
+    str | None,
+    typer.Option(
+        "--calibration",
+        metavar="NAME|FILE",
+        help="A calibration: a file, or one that comes with the package [default: the one for the "
+        "set-up of the evaluations].",
+    ),
+]
+Force = Annotated[
+    bool, typer.Option("--force", help="Use the calibration for another engine set-up as well.")
+]
+Level = Annotated[
+    float, typer.Option("--level", min=0.01, max=0.999, help="Probability of the intervals.")
+]
+
+
+def read_decisions(
+    inputs: list[str],
+    store: str | None,
+    *,
+    setup: str | None = None,
+    player: list[str] | None = None,
+    workers: int,
+    quiet: bool,
+    **options: Any,
+) -> Decisions:
+    """The decisions of a table, or of games and a store; told in a line what became of the turns.
+
+    Where turns are missing in the store, the message names the command that adds them.
+    """
+    from milepost import api
+    from milepost.errors import InputError, MissingEvaluationsWarning, NotAnalysedError
+    from milepost.io.sources import are_tables, find_sources
+
+    adding = f"milepost analyse {' '.join(inputs)} --store {store} adds them"
+
+    def word(caveat: Warning) -> str:
+        if not isinstance(caveat, MissingEvaluationsWarning):
+            return str(caveat)
+        return f"{str(caveat).split(',')[0]}: {adding}"
+
+    if store is None and not are_tables(find_sources(inputs)):
+        raise InputError(
+            "games need a store of evaluations: --store DIR (milepost analyse makes one)"
+        )
+    try:
+        with caveats_told(word), show.progress("reading", quiet=quiet) as tell:
+            decisions = api.decisions.decisions(
+                inputs, store, setup=setup, player=player or (), workers=workers, progress=tell,
+                **options,
+            )  # fmt: skip
+    except NotAnalysedError as error:
+        raise NotAnalysedError(f"{str(error).split(':')[0]}: {adding}") from error
+    if not quiet and decisions.counts:
+        counts = ", ".join(f"{count:,} {name}" for name, count in decisions.counts.items() if count)
+        typer.echo(f"set-up {decisions.setup}: {counts}", err=True)
+    if len(decisions.errors):
+        count = len(decisions.errors)
+        typer.echo(f"{count:,} things were wrong with the games: see milepost turns", err=True)
+    return decisions
+
+
+def find_calibration(name: str | None, setup: str, *, quiet: bool) -> Calibration:
+    """Load a calibration, and tell what its user must know."""
+    from milepost import api
+
+    calibration = api.ratings.find_calibration(name, setup)
+    if not quiet:
+        typer.echo(f"calibration {calibration.name}", err=True)
+        for note in calibration.notes:
+            typer.echo(f"  {note}", err=True)
+    return calibration
+
+
+def show_numbers(table: pl.DataFrame, title: str) -> None:
+    """Print a table for people, its numbers with four digits."""
+    rows = [[_number(value) for value in row] for row in table.rows()]
+    show.print_table(table.columns, rows, title=title)
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, float):
+        return value
+    return f"{value:.4g}"
