@@ -159,7 +159,7 @@ def test_groups_are_named_as_people_expect_them() -> None:
         "2400-2599",
     ]
     assert added["by result"].to_list() == ["win", "draw", "not known", "loss"]
-    with pytest.raises(InputError, match="--by moon"):
+    with pytest.raises(InputError, match=r"no grouping .moon."):
         add_groups(table, ["moon"])
 
 
