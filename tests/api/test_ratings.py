@@ -82,11 +82,11 @@ def test_spreads_are_prepared_once(
 ) -> None:
     # In 0.1 the ladder, the own Elo and the factors of z each prepared them anew.
     counted = []
-    plain = prepared_module.scaled_differences
+    plain = prepared_module.__dict__["scaled_differences"]
 
     def counting(*arguments: object, **options: object) -> object:
         counted.append(1)
-        return plain(*arguments, **options)  # type: ignore[arg-type]
+        return plain(*arguments, **options)
 
     monkeypatch.setattr(prepared_module, "scaled_differences", counting)
     mp.rate(decisions)
