@@ -26,7 +26,7 @@ from scipy import stats
 
 from milepost.choice import Agent, Spreads
 from milepost.choice.attraction.curves import CURVES
-from milepost.fit import NotConvergedWarning, fit_agent
+from milepost.fit import AgentModel, NotConvergedWarning, fit_agent
 
 SIZES = (300, 1_500, 5_000)
 RATIOS = ("powers", "shares")
@@ -105,7 +105,7 @@ def one(job: tuple[str, str, str, int, int]) -> dict[str, Any]:
     again = Spreads.from_arrays(spreads.offsets, spreads.values, chosen)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConvergedWarning)
-        found = fit_agent(again, method=method, curve=curve, ratio=ratio)
+        found = fit_agent(again, AgentModel(curve=curve, ratio=ratio), method=method)
     bounds = found.interval()
     return {
         "key": list(job),

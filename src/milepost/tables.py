@@ -393,6 +393,12 @@ FITS = Table(
         Column("covariance", _TEXT, "where the errors come from: sandwich, information, bootstrap"),
         Column("converged", pl.Boolean, "whether the search came to rest"),
         Column("other_parameters", _TEXT, "depth weights and others, as name=value"),
+        Column("difference", _TEXT, "how differences were taken: log, raw or win-probability"),
+        Column("constant", pl.Float64, "C of the log scale; null = no log scale"),
+        Column("constant_low", pl.Float64, "lower end of its 95 % interval; null = not fitted"),
+        Column("constant_high", pl.Float64, "upper end"),
+        Column("options", pl.Int64, "options of all decisions"),
+        Column("clipped", pl.Int64, "options that the cap moved closer to the best"),
     ),
 )
 

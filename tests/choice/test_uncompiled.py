@@ -19,7 +19,7 @@ def everything() -> dict[str, list[float]]:
     """Probabilities, derivatives, projections and fits of a few models on tiny spreads."""
     from milepost.choice import Agent, ChoiceModel, Spreads
     from milepost.choice.evaluation.evaluate import evaluate, ln_probabilities, prepare
-    from milepost.fit import fit_agent, fit_reference
+    from milepost.fit import AgentModel, fit_agent, fit_reference
 
     table = [[[0.1, 0.4, 0.5], [0.7, 0.2, 0.5], [0.0, -0.4, -1.0]], [[0.1, 0.0, 0.2]] * 2]
     spreads = Spreads.from_lists([[0.5, 0.5, -1.0], [0.2, 0.2]], [2, 1], depth_values=table)
@@ -43,7 +43,7 @@ def everything() -> dict[str, list[float]]:
     answer["simulated"] = many.chosen.tolist()
     there = Agent(0.2, 0.8).project(many)
     answer["projected"] = [*there.frequencies_projected.tolist(), there.mm_sd, there.ad_sd]
-    fit = fit_agent(many, c=0.8, ratio="shares", curve="ipb")
+    fit = fit_agent(many, AgentModel(c=0.8, ratio="shares", curve="ipb"))
     # A search stops where rounding lets it: its path is not the same to the last digit.
     answer["fit"] = np.round([fit.s, fit.percentiles.chi_square], 6).tolist()
     reference = fit_reference(many)

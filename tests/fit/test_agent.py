@@ -11,7 +11,7 @@ from tests.choice.makers import played, realistic_spreads
 
 from milepost.choice import Agent, Spreads
 from milepost.errors import InputError
-from milepost.fit import FitResult, NotConvergedWarning, fit_agent
+from milepost.fit import AgentModel, FitResult, NotConvergedWarning, fit_agent
 
 AGENT = Agent(0.1, 0.5)
 METHODS = ("percentile", "likelihood", "moments")
@@ -25,7 +25,7 @@ def spreads() -> Spreads:
 @pytest.mark.parametrize("ratio", ["shares", "powers", "product"])
 @pytest.mark.parametrize("curve", ["invexp", "secha"])
 def test_moment_fits_meet_both_moments(spreads: Spreads, ratio: str, curve: str) -> None:
-    fit = fit_agent(spreads, curve=curve, ratio=ratio, method="moments")
+    fit = fit_agent(spreads, AgentModel(curve=curve, ratio=ratio), method="moments")
     assert fit.converged
     assert fit.mm_projected == pytest.approx(fit.mm_actual, abs=1e-6)
     assert fit.ad_projected == pytest.approx(fit.ad_actual, abs=1e-6)
@@ -34,7 +34,7 @@ def test_moment_fits_meet_both_moments(spreads: Spreads, ratio: str, curve: str)
 
 def test_moments_with_c_given_are_least_squares(spreads: Spreads) -> None:
     """One parameter, two moments: the sum of squares, each in its own unit, is least."""
-    fit = fit_agent(spreads, method="moments", c=0.8)
+    fit = fit_agent(spreads, AgentModel(c=0.8), method="moments")
     assert fit.c == pytest.approx(0.8)
     hit = (spreads.chosen == 0).astype(float)
     chosen_delta = np.array(
@@ -52,18 +52,18 @@ def test_moments_with_c_given_are_least_squares(spreads: Spreads) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_given_parameters_stay(spreads: Spreads, method: str) -> None:
-    fit = fit_agent(spreads, method=method, c=0.55)
+    fit = fit_agent(spreads, AgentModel(c=0.55), method=method)
     assert fit.c == pytest.approx(0.55, rel=1e-14)
     assert fit.fitted == ("ln s",)
     assert fit.covariance[1, 1] == fit.covariance[0, 1] == 0.0
     assert fit.covariance[0, 0] > 0
     assert set(fit.interval()) == {"s"}
-    other = fit_agent(spreads, method=method, s=0.1)
+    other = fit_agent(spreads, AgentModel(s=0.1), method=method)
     assert other.s == pytest.approx(0.1, rel=1e-14)
     assert other.fitted == ("ln c",)
     low, high = other.interval(0.999)["c"]
     assert low < 0.5 < high
-    both = fit_agent(spreads, method=method, s=0.1, c=0.5)
+    both = fit_agent(spreads, AgentModel(s=0.1, c=0.5), method=method)
     assert (both.fitted, both.converged, both.interval()) == ((), True, {})
     assert both.log_likelihood == pytest.approx(AGENT.project(spreads).log_likelihood)
 
@@ -72,10 +72,10 @@ def test_given_parameters_stay(spreads: Spreads, method: str) -> None:
 def test_lapses_given_and_fitted(method: str) -> None:
     agent = Agent(0.05, 0.6, lapse=0.15)
     spreads = played(agent, realistic_spreads(303, 1200), 304)
-    given = fit_agent(spreads, method=method, lapse=0.15)
+    given = fit_agent(spreads, AgentModel(lapse=0.15), method=method)
     assert given.lapse == pytest.approx(0.15)
     assert given.fitted == ("ln s", "ln c")
-    fitted = fit_agent(spreads, method=method, lapse="fit")
+    fitted = fit_agent(spreads, AgentModel(lapse="fit"), method=method)
     assert fitted.fitted == ("ln s", "ln c", "logit lapse")
     assert fitted.converged
     errors = np.array(list(fitted.standard_errors.values()))
@@ -91,14 +91,14 @@ def test_lapses_given_and_fitted(method: str) -> None:
 def test_lapses_from_shares() -> None:
     agent = Agent(0.08, 0.6, lapse=0.3, lapse_kernel="shares")
     spreads = played(agent, realistic_spreads(305, 600), 306)
-    fit = fit_agent(spreads, method="likelihood", lapse=0.3, lapse_kernel="shares")
+    fit = fit_agent(spreads, AgentModel(lapse=0.3, lapse_kernel="shares"), method="likelihood")
     errors = np.array(list(fit.standard_errors.values()))
     assert (np.abs(fit.theta - agent.parameters)[:2] < 4 * errors).all()
 
 
 def test_two_moments_fit_two_parameters(spreads: Spreads) -> None:
     with pytest.raises(InputError, match="at most two parameters"):
-        fit_agent(spreads, method="moments", lapse="fit")
+        fit_agent(spreads, AgentModel(lapse="fit"), method="moments")
 
 
 @pytest.mark.parametrize(
@@ -108,11 +108,6 @@ def test_two_moments_fit_two_parameters(spreads: Spreads) -> None:
         ({"covariance": "exact"}, "exact"),
         ({"covariance": "information"}, "likelihood fits alone"),
         ({"covariance": "bootstrap"}, "rng"),
-        ({"lapse": "some"}, "some"),
-        ({"lapse": 1.0}, "lapse"),
-        ({"curve": "line"}, "line"),
-        ({"s": -1.0}, "s must be over 0"),
-        ({"c": 0.0}, "c must be over 0"),
     ],
 )
 def test_impossible_options_are_refused(spreads: Spreads, wrong: dict[str, Any], says: str) -> None:
@@ -149,12 +144,12 @@ def test_one_group_has_no_clusters(spreads: Spreads, method: str) -> None:
 @pytest.mark.parametrize("fixed", [{}, {"c": 0.5}])
 @pytest.mark.parametrize("method", ["percentile", "likelihood"])
 def test_always_the_worst_option_is_not_silent(
-    spreads: Spreads, method: str, fixed: dict[str, float], ratio: str
+    spreads: Spreads, method: str, fixed: dict[str, Any], ratio: str
 ) -> None:
     """A chooser who seeks the worst has no s: it runs away."""
     worst = spreads.choosing(spreads.counts - 1)
     with pytest.warns(NotConvergedWarning, match="did not converge"):
-        fit = fit_agent(worst, method=method, ratio=ratio, **fixed)  # type: ignore[arg-type]
+        fit = fit_agent(worst, AgentModel(ratio=ratio, **fixed), method=method)
     assert not fit.converged
     assert not 1e-3 < fit.s < 10
 
@@ -185,7 +180,7 @@ def test_the_bootstrap_draws_whole_games() -> None:
     part = played(AGENT, realistic_spreads(307, 120), 308)
     part = Spreads.from_arrays(part.offsets, part.values, part.chosen)
     many = part.take(np.repeat(np.arange(120), 5))
-    options: dict[str, Any] = {"c": 0.5, "method": "likelihood"}
+    options: dict[str, Any] = {"model": AgentModel(c=0.5), "method": "likelihood"}
     alone, copied = fit_agent(part, **options), fit_agent(many, **options)
     assert copied.standard_errors["ln s"] == pytest.approx(alone.standard_errors["ln s"], rel=1e-3)
     drawn = fit_agent(
@@ -246,20 +241,20 @@ def test_always_the_best_option_is_not_silent(spreads: Spreads, method: str) -> 
 def test_a_fit_that_ran_away_can_be_printed(spreads: Spreads) -> None:
     worst = spreads.choosing(spreads.counts - 1)
     with pytest.warns(NotConvergedWarning):
-        fit = fit_agent(worst, c=0.5)
+        fit = fit_agent(worst, AgentModel(c=0.5))
     assert "NOT CONVERGED" in str(fit)
 
 
 def test_a_negative_lapse_is_refused(spreads: Spreads) -> None:
     with pytest.raises(InputError, match="lapse"):
-        fit_agent(spreads, lapse=-0.5)
+        fit_agent(spreads, AgentModel(lapse=-0.5))
 
 
 def test_options_that_do_not_differ_are_not_silent() -> None:
     """All options worth the same, no tie shift: s and c do not matter at all."""
     alike = Spreads.from_lists([[0.0, 0.0]] * 50, [0, 1] * 25)
     with pytest.warns(NotConvergedWarning):
-        fit_agent(alike, tie_shift=0.0)
+        fit_agent(alike, AgentModel(tie_shift=0.0))
 
 
 def test_weights_are_repetitions_in_moment_fits_with_c_given(spreads: Spreads) -> None:
@@ -268,6 +263,6 @@ def test_weights_are_repetitions_in_moment_fits_with_c_given(spreads: Spreads) -
     twice = np.flatnonzero(spreads.chosen == 0)
     weights = np.ones(500)
     weights[twice] = 2.0
-    one = fit_agent(spreads.weighted(weights), method="moments", c=0.8)
+    one = fit_agent(spreads.weighted(weights), AgentModel(c=0.8), method="moments")
     both = spreads.take(np.concatenate([np.arange(500), twice]))
-    assert one.s == pytest.approx(fit_agent(both, method="moments", c=0.8).s, rel=1e-4)
+    assert one.s == pytest.approx(fit_agent(both, AgentModel(c=0.8), method="moments").s, rel=1e-4)

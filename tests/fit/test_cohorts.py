@@ -12,7 +12,7 @@ from milepost.choice import Agent, ChoiceModel, Spreads
 from milepost.choice.evaluation.evaluate import ln_probabilities, prepare
 from milepost.choice.evaluation.summaries import draw_choices
 from milepost.errors import InputError
-from milepost.fit import fit_agent, fit_cohorts, fit_smooth
+from milepost.fit import AgentModel, fit_agent, fit_cohorts, fit_smooth
 
 LEVELS = (1600.0, 1900.0, 2200.0, 2500.0)
 
@@ -41,7 +41,7 @@ def test_the_line_against_polyfit(cohorts: dict[float, Spreads], method: str) ->
     np.testing.assert_allclose(fits.line_covariance, unscaled[::-1, ::-1] * excess, rtol=1e-5)
     for level, fit in zip(LEVELS, fits.on_line, strict=True):
         assert fit.c == pytest.approx(intercept + slope * level, rel=1e-6)
-        alone = fit_agent(cohorts[level], method=method, c=fit.c)
+        alone = fit_agent(cohorts[level], AgentModel(c=fit.c), method=method)
         assert fit.s == pytest.approx(alone.s, rel=1e-6)
         assert fit.fitted == ("ln s",)
     for level, fit in zip(LEVELS, fits.free, strict=True):
@@ -110,7 +110,7 @@ def test_smooth_fits_find_known_coefficients(ratio: str) -> None:
     assert 2690 < high <= 2700
     # A constant in x is the plain likelihood fit.
     flat = fit_smooth(spreads, model, degree=0)
-    plain = fit_agent(spreads, ratio=ratio, method="likelihood")
+    plain = fit_agent(spreads, AgentModel(ratio=ratio), method="likelihood")
     np.testing.assert_allclose(flat.beta, plain.theta, atol=2e-3)
     np.testing.assert_allclose(flat.covariance, plain.working_covariance, rtol=0.01)
     assert flat.log_likelihood == pytest.approx(plain.log_likelihood, abs=1e-3)

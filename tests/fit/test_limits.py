@@ -12,15 +12,16 @@ from tests.choice.makers import realistic_spreads
 from milepost.choice import Agent, ChoiceModel, DepthScheme, Spreads
 from milepost.errors import InputError
 from milepost.fit import (
+    AgentModel,
     Candidate,
     NotConvergedWarning,
     compare,
     fit_agent,
+    fit_groups,
     fit_reference,
     influence,
     profile_interval,
 )
-from milepost.fit.groups import fit_groups
 
 METHODS = ["percentile", "likelihood", "moments"]
 
@@ -36,7 +37,7 @@ def test_one_difference_cannot_give_both_parameters(method: str) -> None:
     alike = Spreads.from_lists([[1.0, 0.0]] * 100, ([0] * 7 + [1] * 3) * 10)
     with pytest.warns(NotConvergedWarning, match="do not determine"):
         assert not fit_agent(alike, method=method).converged
-    assert fit_agent(alike, method=method, c=1.0).converged
+    assert fit_agent(alike, AgentModel(c=1.0), method=method).converged
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -45,7 +46,7 @@ def test_as_few_groups_as_parameters_give_no_interval(spreads: Spreads, method: 
         spreads.offsets, spreads.values, spreads.chosen, groups=np.arange(400) % 2
     )
     assert np.isnan(fit_agent(two, method=method).interval()["s"][0])
-    assert np.isfinite(fit_agent(two, method=method, c=0.5).interval()["s"]).all()
+    assert np.isfinite(fit_agent(two, AgentModel(c=0.5), method=method).interval()["s"]).all()
 
 
 @pytest.mark.parametrize("method", ["percentile", "likelihood"])
@@ -125,8 +126,8 @@ def test_rows_without_a_group_are_told() -> None:
             "chosen": np.tile([1, 0, 0], 80),
         }
     )
-    _, left_out = fit_groups(frame, ["who"], least=41)
-    assert left_out[0] == ("120 rows", "no value of who")
+    fits = fit_groups(frame, ["who"], least=41)
+    assert fits.left_out[0] == ("120 rows", "no value of who")
 
 
 def test_depth_weights_have_errors() -> None:
@@ -142,7 +143,7 @@ def test_depth_weights_have_errors() -> None:
     )
     scheme = DepthScheme.free([1, 2, 3])
     agent = Agent(0.1, 0.5, depths=scheme, depth_numbers=(-0.5, 0.2))
-    fit = fit_agent(agent.simulate(deep, rng), depths=scheme, method="likelihood")
+    fit = fit_agent(agent.simulate(deep, rng), AgentModel(depths=scheme), method="likelihood")
     draws = rng.multivariate_normal(fit.theta, fit.working_covariance, size=4000)
     weights = scheme.weights(draws[:, 2:])
     found = list(fit.depth_weight_errors.values())
@@ -172,6 +173,6 @@ def test_the_plain_grid_search_finds_the_same(spreads: Spreads) -> None:
     np.testing.assert_allclose(plain.theta, found.theta, atol=0.02)
     assert plain.converged
     with pytest.raises(InputError, match="s and c alone"):
-        fit_agent(spreads, method="grid", lapse="fit")
+        fit_agent(spreads, AgentModel(lapse="fit"), method="grid")
     with pytest.raises(InputError, match="lapse kernel"):
-        fit_agent(spreads, lapse_kernel="none")
+        fit_agent(spreads, AgentModel(lapse_kernel="none"))

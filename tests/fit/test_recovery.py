@@ -15,7 +15,7 @@ from scipy import stats
 from tests.choice.makers import realistic_spreads
 
 from milepost.choice import Agent, Spreads
-from milepost.fit import fit_agent
+from milepost.fit import AgentModel, fit_agent
 
 # Parameters that give choices like those of people: the best option in 35 to 60 % of the turns.
 AGENTS = (
@@ -43,7 +43,7 @@ def study(method: str, cell: int, number: int) -> tuple[np.ndarray, np.ndarray, 
     errors, covered, chi_squares = [], [], []
     for _ in range(TIMES[number]):
         spreads = agent.simulate(turns(number), rng)
-        fit = fit_agent(spreads, curve=agent.curve, ratio=agent.ratio, method=method)
+        fit = fit_agent(spreads, AgentModel(curve=agent.curve, ratio=agent.ratio), method=method)
         assert fit.converged
         errors.append(fit.theta - agent.parameters)
         bounds = fit.interval(0.95)

@@ -1,19 +1,8 @@
-"""Game-neutral models of a fallible chooser: scaled differences, curves, ratio models, agents."""
+"""Game-neutral models of a fallible chooser: scaled differences, curves, ratio models, agents.
 
-from milepost.choice.agent import Agent
-from milepost.choice.depths import DepthScheme
-from milepost.choice.model import ChoiceModel
-from milepost.choice.projections import Projection
-from milepost.choice.reference_agent import ReferenceAgent
-from milepost.choice.scale import Scale
-from milepost.choice.spreads import Spreads
+The names and where they live are listed in ``__init__.pyi``; each is loaded when it is first used.
+"""
 
-__all__ = [
-    "Agent",
-    "ChoiceModel",
-    "DepthScheme",
-    "Projection",
-    "ReferenceAgent",
-    "Scale",
-    "Spreads",
-]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

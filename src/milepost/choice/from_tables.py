@@ -1,4 +1,7 @@
-"""Spreads out of tables: one row an option, or the spreads table with one row a decision."""
+"""Tables of decisions as flat arrays: one row an option, or the spreads table, one row a decision.
+
+What comes out are the arguments of `milepost.choice.Spreads.from_arrays`, by name.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from milepost.choice.spreads import BOUND, OUTSIDE, Floats, Ints, Spreads
+from milepost.choice.checks import OUTSIDE, Floats, Ints
 from milepost.errors import TableError
 from milepost.tables import SPREADS, as_frame
 
@@ -15,7 +18,7 @@ _YES = ["1", "1.0", "true", "yes", "x"]
 _NO = ["0", "0.0", "false", "no", ""]
 
 
-def spreads_from_frame(
+def option_arrays(
     data: Any,
     *,
     decision: str = "decision",
@@ -25,9 +28,8 @@ def spreads_from_frame(
     weight: str | None = None,
     rating: str | None = None,
     depth_values: list[str] | None = None,
-    outside: str = BOUND,
-) -> Spreads:
-    """Make spreads from a table with one row an option, as any trade may keep one.
+) -> dict[str, Any]:
+    """Read a table with one row an option, as any trade may keep one.
 
     Parameters
     ----------
@@ -42,8 +44,6 @@ def spreads_from_frame(
         and the chooser's rating.
     depth_values
         Columns with the worth as seen at several depths, from shallow to final.
-    outside
-        See `Spreads.from_arrays`.
 
     Raises
     ------
@@ -94,18 +94,17 @@ def spreads_from_frame(
         if depth_values
         else None
     )
-    return Spreads.from_arrays(
-        offsets,
-        numbers["value"].to_numpy(),
-        picked,
-        groups=None if group is None else _labels(frame[group][rows]),
-        weights=None if weight is None else numbers[f"_{weight}"].to_numpy()[starts],
-        rating=None
+    return {
+        "offsets": offsets,
+        "values": numbers["value"].to_numpy(),
+        "chosen": picked,
+        "groups": None if group is None else _labels(frame[group][rows]),
+        "weights": None if weight is None else numbers[f"_{weight}"].to_numpy()[starts],
+        "rating": None
         if rating is None
         else numbers[f"_{rating}"].fill_null(float("nan")).to_numpy()[starts],
-        depth_values=table,
-        outside=outside,
-    )
+        "depth_values": table,
+    }
 
 
 def _truth(frame: pl.DataFrame, column: str) -> pl.Expr:
@@ -146,15 +145,13 @@ def _labels(column: pl.Series) -> Ints:
     return codes.fill_null(alone).to_numpy() if codes.null_count() else codes.to_numpy()
 
 
-def spreads_from_table(data: Any, *, outside: str = BOUND, depths: bool = True) -> Spreads:
-    """Make spreads from the spreads table of `milepost spreads` (see `milepost.tables.SPREADS`).
+def spread_arrays(data: Any, *, depths: bool = True) -> dict[str, Any]:
+    """Read the spreads table (see `milepost.tables.SPREADS`).
 
     Parameters
     ----------
     data
         The table, as polars, pandas or Arrow.
-    outside
-        See `Spreads.from_arrays`.
     depths
         Whether to take the values of the shallower depths along, where the table has them.
 
@@ -174,17 +171,16 @@ def spreads_from_table(data: Any, *, outside: str = BOUND, depths: bool = True) 
     known = frame["depth_values"].null_count() < len(frame)
     table = _depth_table(frame, offsets) if depths and known else None
     unlisted = frame["unlisted"].fill_null(0).to_numpy() if "unlisted" in frame.columns else None
-    return Spreads.from_arrays(
-        offsets,
-        flat.to_numpy(),
-        frame["chosen"].fill_null(OUTSIDE).to_numpy(),
-        groups=_labels(frame["game_id"]),
-        weights=frame["weight"].fill_null(1.0).to_numpy(),
-        rating=frame["mover_elo"].cast(pl.Float64).fill_null(float("nan")).to_numpy(),
-        depth_values=table,
-        unlisted=unlisted,
-        outside=outside,
-    )
+    return {
+        "offsets": offsets,
+        "values": flat.to_numpy(),
+        "chosen": frame["chosen"].fill_null(OUTSIDE).to_numpy(),
+        "groups": _labels(frame["game_id"]),
+        "weights": frame["weight"].fill_null(1.0).to_numpy(),
+        "rating": frame["mover_elo"].cast(pl.Float64).fill_null(float("nan")).to_numpy(),
+        "depth_values": table,
+        "unlisted": unlisted,
+    }
 
 
 def _depth_table(frame: pl.DataFrame, offsets: Ints) -> Floats:

@@ -64,6 +64,25 @@ class Scale:
         return values
 
 
+PAWNS = Scale()
+"""The scale of the 2011 paper, for values in pawns."""
+RAW_UNITS = Scale(RAW, cap=None, tie_shift=0.0)
+"""Differences as they are, for values in any other unit."""
+
+
+def usual_scale(spreads: Spreads) -> Scale:
+    """Return the scale that belongs to the unit of the values."""
+    return PAWNS if spreads.in_pawns else RAW_UNITS
+
+
+def clipped_options(spreads: Spreads, scale: Scale) -> int:
+    """Return how many options the cap moves: those worth less than the best by more than it."""
+    if scale.cap is None:
+        return 0
+    losses = raw_losses(spreads)
+    return int(((losses > scale.cap) & np.isfinite(losses)).sum())
+
+
 def scaled_differences(spreads: Spreads, scale: Scale) -> Floats:
     """Return each option's scaled difference to the best of its decision; inf for padding.
 

@@ -62,6 +62,9 @@ class Spreads:
     """Which choices were outside the listed options; None = none of them."""
     excluded: int = 0
     """Choices outside the listed options, left out."""
+    in_pawns: bool = True
+    """Whether values are in the unit of the 2011 paper, whose scale, cap and tie shift fit them;
+    differences in other units are taken as they are, unless a model says otherwise."""
 
     def __len__(self) -> int:
         """Return the number of decisions."""
@@ -142,6 +145,7 @@ class Spreads:
         depths: Sequence[int] | None = None,
         unlisted: npt.ArrayLike | None = None,
         outside: str = BOUND,
+        in_pawns: bool = True,
     ) -> Spreads:
         """Make spreads from flat arrays.
 
@@ -175,6 +179,8 @@ class Spreads:
             How many options of each decision exist without being listed.
         outside
             ``"bound"`` or ``"exclude"``.
+        in_pawns
+            Whether the values are pawns, or behave like them; see `Spreads.in_pawns`.
 
         Raises
         ------
@@ -196,23 +202,47 @@ class Spreads:
             decision_column(weights, decisions, "weights", default=1.0),
             None if rating is None else decision_column(rating, decisions, "ratings"),
             *depth_columns(depth_values, depths, bounds, worth),
+            in_pawns=in_pawns,
         )
         check_weights(spreads.weights)
         return _with_outside(_best_first(spreads), unlisted, outside)
 
     @classmethod
-    def from_frame(cls, data: Any, **columns: Any) -> Spreads:
-        """Make spreads from a table with one row an option; see `milepost.choice.from_tables`."""
-        from milepost.choice.from_tables import spreads_from_frame
+    def from_frame(
+        cls, data: Any, *, outside: str = BOUND, in_pawns: bool = False, **columns: Any
+    ) -> Spreads:
+        """Make spreads from a table with one row an option, as any trade may keep one.
 
-        return spreads_from_frame(data, **columns)
+        Parameters
+        ----------
+        data
+            A polars, pandas or Arrow table.
+        outside, in_pawns
+            See `from_arrays`; the values are taken to be of another unit than pawns.
+        **columns
+            Which column is what; see `milepost.choice.from_tables.option_arrays`.
+        """
+        from milepost.choice.from_tables import option_arrays
+
+        arrays = option_arrays(data, **columns)
+        return cls.from_arrays(**arrays, outside=outside, in_pawns=in_pawns)
 
     @classmethod
-    def from_table(cls, data: Any, **options: Any) -> Spreads:
-        """Make spreads from the spreads table; see `milepost.choice.from_tables`."""
-        from milepost.choice.from_tables import spreads_from_table
+    def from_table(cls, data: Any, *, outside: str = BOUND, depths: bool = True) -> Spreads:
+        """Make spreads from the spreads table, whose values are pawns.
 
-        return spreads_from_table(data, **options)
+        Parameters
+        ----------
+        data
+            The table, as polars, pandas or Arrow.
+        outside
+            See `from_arrays`.
+        depths
+            Whether to take the values of the shallower depths along, where the table has them.
+        """
+        from milepost.choice.from_tables import spread_arrays
+
+        return cls.from_arrays(**spread_arrays(data, depths=depths), outside=outside)
 
     def take(self, decisions: npt.ArrayLike) -> Spreads:
         """Return these decisions, by a mask or by indices (which may repeat)."""

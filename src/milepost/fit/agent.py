@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 
 import numpy as np
 
-from milepost.choice.depths import DepthScheme
 from milepost.choice.evaluation.evaluate import Evaluated
-from milepost.choice.model import FLAT, LAPSES, ChoiceModel
+from milepost.choice.model import ChoiceModel
 from milepost.choice.projections import project
-from milepost.choice.scale import CAP, LOG, TIE_SHIFT, Scale
+from milepost.choice.scale import LOG, clipped_options
 from milepost.choice.spreads import Floats, Spreads
 from milepost.errors import InputError, MilepostWarning
+from milepost.fit.agent_model import AgentModel
+from milepost.fit.methods.constant import ConstantFit, fit_constant
 from milepost.fit.methods.grid import grid_search
 from milepost.fit.methods.moments import solve_moments
 from milepost.fit.methods.percentile import GRID, solve_percentile
@@ -27,9 +29,10 @@ from milepost.fit.uncertainty.covariance import (
     percentile_covariance,
 )
 
-METHODS = ("percentile", "likelihood", "moments", "grid")
+PERCENTILE, LIKELIHOOD = "percentile", "likelihood"
+METHODS = (PERCENTILE, LIKELIHOOD, "moments", "grid")
 COVARIANCES = ("sandwich", "information", "bootstrap", "none")
-FIT = "fit"
+RESAMPLES = 200
 
 
 class NotConvergedWarning(MilepostWarning):
@@ -38,45 +41,27 @@ class NotConvergedWarning(MilepostWarning):
 
 def fit_agent(
     spreads: Spreads,
+    model: AgentModel | None = None,
     *,
-    curve: str = "invexp",
-    ratio: str = "powers",
-    method: str = "percentile",
-    difference: str = LOG,
-    tie_shift: float = TIE_SHIFT,
-    cap: float | None = CAP,
-    constant: float = 1.0,
-    s: float | None = None,
-    c: float | None = None,
-    lapse: float | str = 0.0,
-    lapse_kernel: str = FLAT,
-    depths: DepthScheme | None = None,
-    utilities: tuple[str, ...] = (),
-    kappa: float | None = None,
+    method: str | None = None,
     grid: Floats = GRID,
     covariance: str = "sandwich",
     rng: np.random.Generator | None = None,
-    resamples: int = 200,
+    resamples: int = RESAMPLES,
 ) -> FitResult:
     """Fit the parameters of an agent to choices.
 
     Parameters
     ----------
     spreads
-        The decisions; their weights count, their groups make the intervals.
-    curve, ratio, difference, tie_shift, cap, constant, depths, utilities
-        The model; see `milepost.choice.ChoiceModel`.
+        The decisions; their weights count, their groups make the intervals, and their unit decides
+        on the scale, unless the model does.
+    model
+        What to fit [default: the agent of the 2011 paper].
     method
         ``"percentile"`` (Regan & Haworth 2011), ``"likelihood"``, ``"moments"``; ``"grid"`` is the
-        paper's plain grid search for the percentile fit, slow, to check the other by.
-    s, c
-        Given, not fitted (the paper's s_fit has c given by its line).
-    kappa
-        κ of the ratio ``"blend"``, given; without it κ is fitted.
-    lapse
-        Share of lapses: 0 for none, another number as given, ``"fit"`` to fit it.
-    lapse_kernel
-        What lapses choose from: ``"flat"`` or ``"shares"``.
+        paper's plain grid search for the percentile fit, slow, to check the other by. None =
+        percentile, or likelihood where the constant of the scale is fitted.
     grid
         Points of the percentile fit and of the percentile score.
     covariance
@@ -97,97 +82,88 @@ def fit_agent(
     InputError
         If an option does not exist or there are too few decisions.
     """
-    if method not in METHODS:
-        raise InputError(f"the method is one of {', '.join(METHODS)}, got {method!r}")
-    model, fixed = model_of(
-        curve=curve,
-        ratio=ratio,
-        difference=difference,
-        tie_shift=tie_shift,
-        cap=cap,
-        constant=constant,
-        s=s,
-        c=c,
-        lapse=lapse,
-        lapse_kernel=lapse_kernel,
-        depths=depths,
-        utilities=utilities,
-        kappa=kappa,
-    )
+    wanted = model or AgentModel()
+    method = method or default_method(wanted)
+    check_method(wanted, method, covariance)
     return fit_model(
         spreads,
-        model,
+        wanted.choice_model(in_pawns=spreads.in_pawns),
         method=method,
-        fixed=fixed,
+        fixed=wanted.fixed,
         grid=grid,
         covariance=covariance,
         rng=rng,
         resamples=resamples,
+        fits_constant=wanted.fits_constant,
     )
 
 
-def model_of(
-    *,
-    curve: str = "invexp",
-    ratio: str = "powers",
-    difference: str = LOG,
-    tie_shift: float = TIE_SHIFT,
-    cap: float | None = CAP,
-    constant: float = 1.0,
-    s: float | None = None,
-    c: float | None = None,
-    lapse: float | str = 0.0,
-    lapse_kernel: str = FLAT,
-    depths: DepthScheme | None = None,
-    utilities: tuple[str, ...] = (),
-    kappa: float | None = None,
-) -> tuple[ChoiceModel, dict[str, float]]:
-    """Return the model that the settings of `fit_agent` mean, and the parameters they give."""
-    if isinstance(lapse, str) and lapse != FIT:
-        raise InputError(f"the lapse is a share or 'fit', got {lapse!r}")
-    if lapse != FIT and not 0 <= float(lapse) < 1:
-        raise InputError(f"the lapse is a share from 0 to under 1, or 'fit', got {lapse!r}")
-    if lapse_kernel not in LAPSES[1:]:
-        raise InputError(f"the lapse kernel is 'flat' or 'shares', got {lapse_kernel!r}")
-    model = ChoiceModel(
-        curve=curve,
-        ratio=ratio,
-        scale=Scale(difference, constant, cap, tie_shift),
-        depths=depths,
-        utilities=utilities,
-        lapse=lapse_kernel if lapse == FIT or float(lapse) > 0 else None,
-    )
-    given = {"s": s, "c": c, "kappa": kappa}
-    fixed = {name: value for name, value in given.items() if value is not None}
-    if model.lapse is not None and lapse != FIT:
-        fixed["lapse"] = float(lapse)
-    return model, fixed
+def default_method(model: AgentModel) -> str:
+    """Return the method that a model is fitted by unless another is named."""
+    return LIKELIHOOD if model.fits_constant else PERCENTILE
+
+
+def check_method(model: AgentModel, method: str, covariance: str) -> None:
+    """Refuse a method or a covariance that does not exist, or does not go with the rest.
+
+    Raises
+    ------
+    InputError
+        Saying what there is.
+    """
+    _check_names(method, covariance)
+    if model.fits_constant and (method != LIKELIHOOD or covariance == "bootstrap"):
+        raise InputError(
+            "the constant of the log scale is fitted by likelihood, without the bootstrap; got "
+            f"{method}, {covariance}"
+        )
+
+
+def _check_names(method: str, covariance: str) -> None:
+    if method not in METHODS:
+        raise InputError(f"the method is one of {', '.join(METHODS)}, got {method!r}")
+    if covariance not in COVARIANCES:
+        raise InputError(f"the covariance is one of {', '.join(COVARIANCES)}, got {covariance!r}")
+    if covariance == "information" and method != LIKELIHOOD:
+        raise InputError("the inverse information belongs to likelihood fits alone")
 
 
 def fit_model(
     spreads: Spreads,
     model: ChoiceModel,
     *,
-    method: str = "percentile",
-    fixed: dict[str, float] | None = None,
+    method: str = PERCENTILE,
+    fixed: Mapping[str, float] | None = None,
     grid: Floats = GRID,
     covariance: str = "sandwich",
     rng: np.random.Generator | None = None,
-    resamples: int = 200,
+    resamples: int = RESAMPLES,
+    fits_constant: bool = False,
 ) -> FitResult:
-    """Fit a given model; otherwise as `fit_agent`."""
-    if covariance not in COVARIANCES:
-        raise InputError(f"the covariance is one of {', '.join(COVARIANCES)}, got {covariance!r}")
-    if covariance == "information" and method != "likelihood":
-        raise InputError("the inverse information belongs to likelihood fits alone")
+    """Fit a given choice model, parameters in `fixed` being given; otherwise as `fit_agent`.
+
+    With `fits_constant` the constant of its log scale is fitted as well, by likelihood.
+    """
+    _check_names(method, covariance)
     grid = np.unique(grid)
     if not len(grid) or grid[0] <= 0 or grid[-1] >= 1:
         raise InputError("the points of the percentile grid lie between 0 and 1")
     problem = make_problem(spreads, model, fixed)
-    solution = solve(problem, method, grid)
+    constant: ConstantFit | None = None
+    if fits_constant:
+        if model.scale.difference != LOG:
+            raise InputError(f"the difference {model.scale.difference!r} has no constant to fit")
+        constant = fit_constant(problem, kind=covariance)
+        problem, solution, model = constant.problem, constant.solution, constant.problem.model
+    else:
+        solution = solve(problem, method, grid)
     theta = problem.full(solution.moving)
     said = problem.evaluate(solution.moving, probabilities=True, up_grid=grid)
-    working = _covariance(problem, solution, said, method, grid, covariance, rng, resamples)
+    working = (
+        constant.covariance
+        if constant is not None
+        else _covariance(problem, solution, said, method, grid, covariance, rng, resamples)
+    )
     if not solution.converged:
         warnings.warn(
             f"{model.name}, {method} fit of {len(spreads)} decisions did not converge: "
@@ -210,6 +186,10 @@ def fit_model(
         converged=solution.converged,
         evaluations=solution.evaluations,
         message=solution.message,
+        options=int((spreads.values > -np.inf).sum()),
+        clipped=clipped_options(spreads, model.scale),
+        constant_interval=None if constant is None else constant.interval,
+        raw_log_likelihood=None if constant is None else constant.raw_log_likelihood,
     )
 
 

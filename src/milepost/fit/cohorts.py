@@ -17,10 +17,11 @@ from milepost.choice.spreads import Floats, Spreads
 from milepost.errors import InputError
 from milepost.fit.agent import fit_model
 from milepost.fit.result import FitResult
+from milepost.io.shown import Shown
 
 
 @dataclass(frozen=True, eq=False)
-class CohortFits:
+class CohortFits(Shown):
     """Free fits of cohorts, the line of their c, and fits of s on the line."""
 
     levels: Floats
@@ -33,6 +34,13 @@ class CohortFits:
     """Its covariance, raised by the scatter of c about the line where that is larger."""
     on_line: tuple[FitResult, ...]
     """Fits of s with c on the line."""
+    left_out: tuple[tuple[str, str], ...] = ()
+    """Cohorts that were too small, with the reason."""
+
+    def __repr__(self) -> str:
+        """Say where the line lies."""
+        intercept, slope = self.line
+        return f"CohortFits({len(self.levels)} cohorts, c = {intercept:.4f} + {slope:.3e} x level)"
 
     def to_frame(self) -> pl.DataFrame:
         """Return the paper's table, with mm, ad and Qfit at (s_fit, c_fit)."""

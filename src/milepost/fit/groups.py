@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,12 @@ import polars as pl
 
 from milepost.choice.spreads import BOUND, Spreads
 from milepost.errors import InputError, TableError
-from milepost.fit.agent import NotConvergedWarning, fit_agent
-from milepost.fit.methods.reference import fit_reference
+from milepost.fit.agent import PERCENTILE, RESAMPLES, NotConvergedWarning, fit_agent
+from milepost.fit.agent_model import AgentModel
+from milepost.fit.cohorts import CohortFits, fit_cohorts
+from milepost.fit.methods.reference import ReferenceModel
 from milepost.io.progress import Progress, Report
+from milepost.io.shown import Shown
 from milepost.tables import as_frame
 
 FIELDS = ("decision", "value", "chosen", "group", "weight", "rating")
@@ -35,7 +39,7 @@ def parse_fields(text: str) -> dict[str, str]:
         field, equals, column = part.strip().partition("=")
         if not equals or not column or field not in FIELDS:
             raise InputError(
-                f"--map: expected field=column with a field of {', '.join(FIELDS)}, got {part!r}"
+                f"expected field=column with a field of {', '.join(FIELDS)}, got {part!r}"
             )
         mapping[field] = column
     return mapping
@@ -91,38 +95,64 @@ def split_decisions(
             yield labels, Spreads.from_frame(part, outside=outside, **named)
 
 
+@dataclass(frozen=True, eq=False)
+class GroupFits(Shown):
+    """Fits of the groups of a table of decisions."""
+
+    table: pl.DataFrame
+    """One row a group; see `milepost.tables.FITS` (other columns for the agents of 2009)."""
+    left_out: tuple[tuple[str, str], ...]
+    """Groups that could not be fitted, with the reason."""
+
+    @property
+    def converged(self) -> bool:
+        """Whether there are fits, and every search came to rest."""
+        settled = "converged" not in self.table.columns or bool(self.table["converged"].all())
+        return len(self.table) > 0 and settled
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return the fits, one row a group."""
+        return self.table
+
+    def __len__(self) -> int:
+        """Return the number of fits."""
+        return len(self.table)
+
+    def __repr__(self) -> str:
+        """Say how many there are."""
+        state = "" if self.converged or not len(self) else ", some NOT CONVERGED"
+        return f"GroupFits({len(self):,} fits, {len(self.left_out):,} left out{state})"
+
+
 def fit_groups(
     data: Any,
     by: Sequence[str] = (),
+    model: AgentModel | ReferenceModel | None = None,
     *,
     fields: Mapping[str, str] | None = None,
     outside: str = BOUND,
     least: int = LEAST,
-    reference: Mapping[str, Any] | None = None,
+    method: str | None = None,
+    covariance: str = "sandwich",
+    rng: np.random.Generator | None = None,
+    resamples: int = RESAMPLES,
     progress: Report | None = None,
-    **settings: Any,
-) -> tuple[pl.DataFrame, list[tuple[str, str]]]:
+) -> GroupFits:
     """Fit an agent to each group of a table of decisions.
 
     Parameters
     ----------
     data, by, fields, outside
         See `split_decisions`.
+    model
+        What to fit [default: the agent of the 2011 paper]; a `ReferenceModel` for the one-parameter
+        agents of 2009, which have no method and no covariance.
     least
         Groups with fewer decisions are left out, and told.
-    reference
-        Fit the one-parameter agents of 2009 instead, with these settings of `fit_reference`.
-    progress
-        Called with the number of groups done.
-    **settings
+    method, covariance, rng, resamples
         See `milepost.fit.fit_agent`.
-
-    Returns
-    -------
-    table
-        One row a group; see `milepost.tables.FITS` (other columns for the 2009 agents).
-    left_out
-        Groups that could not be fitted, with the reason.
+    progress
+        Called with the number of groups done, and the name of the next.
     """
     rows: list[dict[str, Any]] = []
     left_out = []
@@ -138,35 +168,89 @@ def fit_groups(
         if progress is not None:
             progress(Progress(done, note=name))
         try:
-            if len(spreads) < least:
-                raise InputError(f"{len(spreads)} decisions are fewer than {least}")
-            if reference is not None:
-                rows.append({**named, **_competence(spreads, reference)})
+            refuse_few(spreads, least)
+            if isinstance(model, ReferenceModel):
+                rows.append({**named, **model.fit(spreads).to_dict()})
                 continue
             with warnings.catch_warnings():
                 # The row says whether the fit converged.
                 warnings.simplefilter("ignore", NotConvergedWarning)
-                result = fit_agent(spreads, **settings)
+                result = fit_agent(
+                    spreads,
+                    model,
+                    method=method,
+                    covariance=covariance,
+                    rng=rng,
+                    resamples=resamples,
+                )
         except InputError as error:
             left_out.append((name, str(error)))
             continue
         rows.append({**named, **result.to_dict()})
-    return pl.DataFrame(rows, infer_schema_length=None), left_out
+    return GroupFits(pl.DataFrame(rows, infer_schema_length=None), tuple(left_out))
 
 
-def _competence(spreads: Spreads, settings: Mapping[str, Any]) -> dict[str, Any]:
-    found = fit_reference(spreads, **settings)
-    low, high = found.region()
-    return {
-        "model": "reference agents (2009)",
-        "n": found.n,
-        "outside": found.outside,
-        "c": found.mean,
-        "sd": found.sd,
-        "c_low": low,
-        "c_high": high,
-        "edge_mass": found.edge_mass,
-    }
+def fit_line(
+    data: Any,
+    by: str,
+    model: AgentModel | None = None,
+    *,
+    fields: Mapping[str, str] | None = None,
+    outside: str = BOUND,
+    least: int = LEAST,
+    method: str = PERCENTILE,
+) -> CohortFits:
+    """Fit groups freely, put their c on a line over a number, and fit s again: the paper's table.
+
+    Parameters
+    ----------
+    data, fields, outside
+        See `split_decisions`.
+    by
+        A column of numbers: where each group stands on the line (its Elo).
+    model
+        What to fit [default: the agent of the 2011 paper]; neither s nor c can be given.
+    least
+        Groups with fewer decisions are left out, and told.
+    method
+        See `milepost.fit.fit_agent`.
+
+    Raises
+    ------
+    InputError
+        If the column holds no numbers, or there are fewer than two groups.
+    """
+    frame = as_frame(data)
+    if by not in frame.columns or not frame.schema[by].is_numeric():
+        raise InputError(f"a line needs one column of numbers, where each group stands; got {by}")
+    wanted = model or AgentModel()
+    if wanted.s is not None or wanted.c is not None or wanted.fits_constant:
+        raise InputError("on a line s and c are fitted, and nothing but them: give neither")
+    cohorts: dict[float, Spreads] = {}
+    left_out = []
+    for (level,), spreads in split_decisions(frame, [by], fields=fields, outside=outside):
+        try:
+            refuse_few(spreads, least)
+        except InputError as error:
+            left_out.append((str(level), str(error)))
+            continue
+        cohorts[float(level)] = spreads
+    in_pawns = all(spreads.in_pawns for spreads in cohorts.values())
+    choice = wanted.choice_model(in_pawns=in_pawns)
+    fits = fit_cohorts(cohorts, choice, method=method, fixed=wanted.fixed)
+    return replace(fits, left_out=tuple(left_out))
+
+
+def refuse_few(spreads: Spreads, least: int) -> None:
+    """Refuse a group with too few decisions.
+
+    Raises
+    ------
+    InputError
+        If it has fewer than `least`.
+    """
+    if len(spreads) < least:
+        raise InputError(f"{len(spreads)} decisions are fewer than {least}")
 
 
 def _sortable(label: Any) -> tuple[int, Any]:

@@ -1,9 +1,8 @@
-"""Does the model hold? Percentile score, chi-square of its residuals, influence of decisions."""
+"""Does the model hold? The percentile score and the chi-square of its residuals."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -11,14 +10,9 @@ from scipy import stats
 
 from milepost.choice.evaluation.evaluate import Evaluated
 from milepost.choice.evaluation.summaries import up_share_cross_moments
-from milepost.choice.spreads import Floats, Spreads
-from milepost.errors import InputError
+from milepost.choice.spreads import Floats
 from milepost.fit.methods.percentile import GRID, percentile_residuals, up_shares
-from milepost.fit.problem import Problem, make_problem
-
-if TYPE_CHECKING:
-    from milepost.fit.result import FitResult
-
+from milepost.fit.problem import Problem
 
 _DEPENDENT = 1e-9
 """Of the largest; less counts as nothing."""
@@ -90,45 +84,3 @@ def percentile_score(
         chi_square=float(white @ white),
         degrees=int(kept.sum()) - basis.shape[1],
     )
-
-
-def influence(spreads: Spreads, result: FitResult, grid: Floats = GRID) -> Floats:
-    """Return how far each decision moves the parameters of a fit, in standard errors.
-
-    The length, in the metric of the fit's covariance, of the step that leaving the decision out
-    makes, to first order: I⁻¹ × score for likelihood fits; for percentile fits
-    (J'J)⁻¹ J' (up - R) / T, which is bounded: no single blunder moves those much. Parameters of
-    which the data say nothing are left out.
-
-    Raises
-    ------
-    InputError
-        For other methods, or where the fit has no covariance.
-    """
-    problem = replace(
-        make_problem(spreads, result.model), start=result.theta.copy(), free=result.free.copy()
-    )
-    known = np.isfinite(np.diag(result.working_covariance))
-    if not known.any():
-        raise InputError("the fit has no covariance to measure influence by")
-    moving = result.theta[result.free]
-    weights = problem.weights
-    if result.method == "likelihood":
-        said = problem.evaluate(moving, information=True)
-        total = np.einsum("t,tjk->jk", weights, said.information)
-        bread = total[np.ix_(result.free, result.free)][np.ix_(known, known)]
-        pulls = (weights[:, None] * said.d_ln_chosen)[:, result.free][:, known]
-    elif result.method == "percentile":
-        said = problem.evaluate(moving, up_grid=grid)
-        share = weights / weights.sum()
-        slopes = (said.up_slopes / weights.sum())[:, result.free][:, known]
-        up = np.empty((len(spreads), len(grid)))
-        up_shares(said.before, said.ln_chosen, grid, up)
-        bread = slopes.T @ slopes
-        pulls = share[:, None] * (up - share @ up) @ slopes
-    else:
-        raise InputError(f"influence is known for likelihood and percentile, not {result.method}")
-    steps = pulls @ np.linalg.inv(bread)
-    metric = np.linalg.inv(result.working_covariance[np.ix_(known, known)])
-    answer: Floats = np.sqrt(np.einsum("tj,jk,tk->t", steps, metric, steps))
-    return answer

@@ -13,16 +13,18 @@ from scipy import stats
 from milepost.choice.agent import Agent
 from milepost.choice.model import ChoiceModel
 from milepost.choice.projections import Projection
+from milepost.choice.scale import LOG
 from milepost.choice.spreads import Floats
 from milepost.errors import InputError
 from milepost.fit.quality import PercentileScore
+from milepost.io.shown import Shown
 
 FEW_GROUPS = 10
 """With fewer groups the spread between them is itself hardly known."""
 
 
 @dataclass(frozen=True, eq=False)
-class FitResult:
+class FitResult(Shown):
     """A fitted agent."""
 
     model: ChoiceModel
@@ -53,6 +55,15 @@ class FitResult:
     """How often the model was evaluated on all decisions."""
     message: str
     """Why the search stopped."""
+    options: int = 0
+    """Options of all decisions."""
+    clipped: int = 0
+    """How many of them the cap moved closer to the best."""
+    constant_interval: tuple[float, float] | None = None
+    """95 % interval of the constant of the log scale, where that was fitted."""
+    raw_log_likelihood: float | None = None
+    """Log-likelihood with raw differences in place of the log scale, where its constant was
+    fitted."""
 
     @property
     def agent(self) -> Agent:
@@ -78,6 +89,16 @@ class FitResult:
     def lapse(self) -> float:
         """Lapse share."""
         return self.parameters.get("lapse", 0.0)
+
+    @property
+    def constant(self) -> float | None:
+        """C of the log scale; None = the differences are taken otherwise."""
+        return self.model.scale.constant if self.model.scale.difference == LOG else None
+
+    @property
+    def clipped_share(self) -> float:
+        """Share of the options that the cap moved closer to the best."""
+        return self.clipped / self.options if self.options else 0.0
 
     @property
     def fitted(self) -> tuple[str, ...]:
@@ -200,11 +221,29 @@ class FitResult:
         }
         weights = {k: v for k, v in self.parameters.items() if k not in {"s", "c", "lapse"}}
         row["other_parameters"] = ", ".join(f"{k}={v:.6g}" for k, v in weights.items()) or None
+        low, high = self.constant_interval or (None, None)
+        row |= {
+            "difference": self.model.scale.difference,
+            "constant": self.constant,
+            "constant_low": low,
+            "constant_high": high,
+            "options": self.options,
+            "clipped": self.clipped,
+        }
         return row
 
     def to_frame(self) -> pl.DataFrame:
-        """Return the fit as a table of one row."""
+        """Return the fit as a table of one row; see `milepost.tables.FITS`."""
         return pl.DataFrame([self.to_dict()])
+
+    def __repr__(self) -> str:
+        """Say in a line what was fitted."""
+        size = f"{self.n:,} decisions, {self.n_groups:,} groups"
+        state = "" if self.converged else ", NOT CONVERGED"
+        return (
+            f"FitResult(s={self.s:.4g}, c={self.c:.4g}; {self.model.name}, {self.method}, "
+            f"{size}{state})"
+        )
 
     def __str__(self) -> str:
         """Show parameters with 95 % intervals, projections and quality."""
@@ -223,6 +262,15 @@ class FitResult:
                 lines.append(f"  {name:8}{value:10.4f}   se {weight_errors[name]:.4f}")
             else:
                 lines.append(f"  {name:8}{value:10.4f}")
+        if self.constant_interval is not None and self.raw_log_likelihood is not None:
+            low, high = self.constant_interval
+            gain = self.log_likelihood - self.raw_log_likelihood
+            lines.append(
+                f"  {'C':8}{self.constant:10.4f}   95 % {low:.4g} to {high:.4g}; log-likelihood "
+                f"{gain:+.1f} to raw differences"
+            )
+        if self.clipped:
+            lines.append(f"  {clipping_text(self.clipped, self.options, self.model.scale.cap)}")
         if not np.isfinite(self.working_covariance).all():
             lines.append("  no interval: too few groups, or the data do not say")
         elif self.n_groups < FEW_GROUPS:
@@ -240,6 +288,14 @@ class FitResult:
             f"{score.degrees} degrees of freedom"
         )
         return "\n".join(lines)
+
+
+def clipping_text(clipped: int, options: int, cap: float | None) -> str:
+    """Return in words how many options a cap moved."""
+    return (
+        f"clipped {cap:g} under the best: {clipped:,} of {options:,} options "
+        f"({clipped / options:.1%})"
+    )
 
 
 def check_level(level: float) -> None:

@@ -10,7 +10,7 @@ from tests.choice.makers import realistic_spreads
 from milepost.choice import Agent, ChoiceModel, Spreads
 from milepost.choice.evaluation.evaluate import evaluate, prepare
 from milepost.errors import InputError
-from milepost.fit import Candidate, compare, fit_agent, influence
+from milepost.fit import AgentModel, Candidate, compare, fit_agent, influence
 from milepost.fit.comparison.candidates import standard_candidates
 from milepost.fit.comparison.gate import HeldOut, gate_table
 from milepost.fit.groups import fit_groups, parse_fields, split_decisions
@@ -51,7 +51,9 @@ def test_every_score_is_of_decisions_that_the_fit_has_not_seen(spreads: Spreads)
     fold = (np.random.default_rng(5).permutation(groups.max() + 1) % 3)[groups]
     losses = []
     for number in range(3):
-        fit = fit_agent(spreads.take(fold != number), ratio="shares", method="likelihood")
+        fit = fit_agent(
+            spreads.take(fold != number), AgentModel(ratio="shares"), method="likelihood"
+        )
         part = spreads.take(fold == number)
         losses.append(-evaluate(model, prepare(part, model), fit.theta).ln_chosen)
     assert found.table["log_loss"][0] == pytest.approx(np.concatenate(losses).mean(), abs=1e-9)
@@ -132,10 +134,12 @@ def test_the_most_surprising_choice_moves_the_fit_most() -> None:
                                  - drawn.values[drawn.offsets[1:] - 1], 0)))  # fmt: skip
     chosen[far] = drawn.counts[far] - 1
     blundered = drawn.choosing(chosen)
-    fit = fit_agent(blundered, ratio="shares", method="likelihood")
+    fit = fit_agent(blundered, AgentModel(ratio="shares"), method="likelihood")
     size = influence(blundered, fit)
     without = np.arange(300) != far
-    moved = fit_agent(blundered.take(without), ratio="shares", method="likelihood").theta
+    moved = fit_agent(
+        blundered.take(without), AgentModel(ratio="shares"), method="likelihood"
+    ).theta
     step = np.array(moved) - fit.theta
     actual = np.sqrt(step @ np.linalg.inv(fit.working_covariance) @ step)
     assert int(np.argmax(size)) == far

@@ -19,7 +19,7 @@ from tests.choice.makers import (
 
 from milepost.choice import Agent, ChoiceModel, Spreads
 from milepost.errors import InputError
-from milepost.fit import fit_agent, fit_posterior, profile_interval
+from milepost.fit import AgentModel, fit_agent, fit_posterior, profile_interval
 from milepost.fit.methods.posterior import AgentPosterior
 
 AGENT = Agent(0.1, 0.5)
@@ -56,7 +56,7 @@ def test_the_fit_against_nelder_mead_on_a_plain_likelihood(
         method="Nelder-Mead",
         options={"xatol": 1e-5, "fatol": 1e-7},
     )
-    fit = fit_agent(spreads, curve=curve, ratio=ratio, method="likelihood")
+    fit = fit_agent(spreads, AgentModel(curve=curve, ratio=ratio), method="likelihood")
     np.testing.assert_allclose(fit.theta, found.x, atol=1e-3)
     assert fit.log_likelihood == pytest.approx(-found.fun, abs=1e-6)
     assert fit.log_likelihood == pytest.approx(
@@ -67,7 +67,7 @@ def test_the_fit_against_nelder_mead_on_a_plain_likelihood(
 @pytest.mark.parametrize("ratio", ["shares", "powers", "product"])
 def test_information_is_the_expected_curvature(spreads: Spreads, ratio: str) -> None:
     """Second differences of Σ p(θ̂) ln p(θ), which know nothing of our derivatives."""
-    fit = fit_agent(spreads, ratio=ratio, method="likelihood", covariance="information")
+    fit = fit_agent(spreads, AgentModel(ratio=ratio), method="likelihood", covariance="information")
     p = fit.agent.probabilities(spreads)
     # Beyond this ln p is of a size at which differences say nothing, and its weight is nothing.
     known = p > 1e-40
@@ -141,20 +141,20 @@ def test_profile_ends_have_the_stated_fall(spreads: Spreads, name: str, level: f
     assert low < getattr(fit, name) < high
     for end in (low, high):
         held = {name: end}
-        there = fit_agent(part, method="likelihood", s=held.get("s"), c=held.get("c"))
+        there = fit_agent(part, AgentModel(s=held.get("s"), c=held.get("c")), method="likelihood")
         fall = 2 * (fit.log_likelihood - there.log_likelihood)
         assert fall == pytest.approx(stats.chi2.ppf(level, 1), abs=1e-3)
 
 
 def test_the_profile_of_one_parameter_is_near_its_interval(spreads: Spreads) -> None:
-    fit = fit_agent(spreads, method="likelihood", c=0.5, covariance="information")
+    fit = fit_agent(spreads, AgentModel(c=0.5), method="likelihood", covariance="information")
     np.testing.assert_allclose(profile_interval(spreads, fit, "s"), fit.interval()["s"], rtol=0.02)
 
 
 def test_profiles_that_make_no_sense_are_refused(spreads: Spreads) -> None:
     with pytest.raises(InputError, match="likelihood fit"):
-        profile_interval(spreads, fit_agent(spreads, c=0.5), "s")
-    fit = fit_agent(spreads, method="likelihood", c=0.5)
+        profile_interval(spreads, fit_agent(spreads, AgentModel(c=0.5)), "s")
+    fit = fit_agent(spreads, AgentModel(c=0.5), method="likelihood")
     with pytest.raises(InputError, match="given, not fitted"):
         profile_interval(spreads, fit, "c")
     with pytest.raises(InputError, match="no parameter 'lapse'"):

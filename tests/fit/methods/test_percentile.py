@@ -11,7 +11,7 @@ from tests.choice.makers import RATIOS, played, realistic_spreads
 from milepost.choice import Agent, ChoiceModel, DepthScheme, Spreads
 from milepost.choice.evaluation.evaluate import evaluate, ln_probabilities, prepare
 from milepost.errors import InputError
-from milepost.fit import fit_agent, fit_model
+from milepost.fit import AgentModel, fit_agent, fit_model
 from milepost.fit.agent import solve
 from milepost.fit.methods.grid import grid_search
 from milepost.fit.methods.percentile import GRID, percentile_residuals, up_shares
@@ -67,8 +67,8 @@ def test_identical_spreads_make_least_squares_the_likelihood_fit(ratio: str, cur
     counts = (55, 30, 15)
     chosen = np.repeat(np.arange(3), counts)
     spreads = Spreads.from_lists([[0.5, 0.3, -0.4]] * 100, [int(k) for k in chosen])
-    one = fit_agent(spreads, curve=curve, ratio=ratio)
-    other = fit_agent(spreads, curve=curve, ratio=ratio, method="likelihood")
+    one = fit_agent(spreads, AgentModel(curve=curve, ratio=ratio))
+    other = fit_agent(spreads, AgentModel(curve=curve, ratio=ratio), method="likelihood")
     for fit in (one, other):
         p = fit.agent.probabilities(spreads)[:3]
         np.testing.assert_allclose(p, [0.55, 0.30, 0.15], atol=1e-6)
@@ -80,7 +80,7 @@ def test_identical_spreads_with_one_parameter() -> None:
     """c given, two options: s by hand. Shares, raw, c = 1: p_1/p_0 = exp(-δ/s) = 20/80."""
     spreads = Spreads.from_lists([[0.4, 0.0]] * 100, [0] * 80 + [1] * 20)
     for method in ("percentile", "likelihood", "moments"):
-        fit = fit_agent(spreads, ratio="shares", difference="raw", c=1.0, method=method)
+        fit = fit_agent(spreads, AgentModel(ratio="shares", difference="raw", c=1.0), method=method)
         assert fit.s == pytest.approx(0.4 / math.log(4), rel=1e-6)
         # Var of the logit is 1/80 + 1/20, ln s = ln δ - ln logit; G/(G-1) for the groups.
         sd = math.sqrt((1 / 80 + 1 / 20) * 100 / 99) / math.log(4)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from milepost.choice.attraction.curves import CURVES
 from milepost.choice.depths import COMBINATIONS, DepthScheme
 from milepost.choice.model import FLAT, ChoiceModel
+from milepost.choice.scale import LOG, RAW, WIN_PROBABILITY, usual_scale
 from milepost.choice.spreads import Spreads
 from milepost.fit.comparison.compare import Candidate
 
@@ -22,7 +25,7 @@ GROUPS_OF_TEN: tuple[tuple[int, ...], ...] = ((1, 2), (3, 4), (5, 6, 7), (8, 9),
 
 
 def standard_candidates(spreads: Spreads, *, everything: bool = False) -> dict[str, Candidate]:
-    """Return the models to compare on these decisions.
+    """Return the models to compare on these decisions, on the scale of their unit.
 
     Without ratings the parameters are fitted in one band; with them, smooth fits follow the rating.
     Depth-weighted agents take part where values by depth are there.
@@ -32,46 +35,44 @@ def standard_candidates(spreads: Spreads, *, everything: bool = False) -> dict[s
     spreads
         The decisions.
     everything
-        Also all curves with both ratios, and more depth schemes.
+        Also all curves with both ratios, other differences, and more depth schemes.
     """
     rated = spreads.rating is not None and bool((spreads.rating == spreads.rating).all())
     smooth = "smooth" if rated else "likelihood"
-    found = {
-        "powers, percentile": Candidate(ChoiceModel(), "percentile"),
-        "shares, percentile": Candidate(ChoiceModel(ratio="shares"), "percentile"),
-        "product, percentile": Candidate(ChoiceModel(ratio="product"), "percentile"),
-        "powers, likelihood": Candidate(ChoiceModel(), "likelihood"),
-        "powers, moments": Candidate(ChoiceModel(), "moments"),
-        "powers, lapses": Candidate(ChoiceModel(lapse=FLAT), smooth),
-        "shares, lapses": Candidate(ChoiceModel(ratio="shares", lapse=FLAT), smooth),
+    plain = ChoiceModel(scale=usual_scale(spreads))
+    shares = replace(plain, ratio="shares")
+    candidates = {
+        "powers, percentile": Candidate(plain, "percentile"),
+        "shares, percentile": Candidate(shares, "percentile"),
+        "product, percentile": Candidate(replace(plain, ratio="product"), "percentile"),
+        "powers, likelihood": Candidate(plain, "likelihood"),
+        "powers, moments": Candidate(plain, "moments"),
+        "powers, lapses": Candidate(replace(plain, lapse=FLAT), smooth),
+        "shares, lapses": Candidate(replace(shares, lapse=FLAT), smooth),
     }
     if everything:
         for curve in CURVES:
             for ratio in ("powers", "shares"):
                 name = f"{ratio} {curve}, percentile"
-                found[name] = Candidate(ChoiceModel(curve=curve, ratio=ratio), "percentile")
-        for kind in ("raw", "win-probability"):
-            from milepost.choice.scale import Scale
-
-            found[f"{kind}, percentile"] = Candidate(
-                ChoiceModel(scale=Scale(difference=kind)), "percentile"
-            )
+                candidates[name] = Candidate(replace(plain, curve=curve, ratio=ratio), "percentile")
+        # Pawns are on the log scale already; what a pawn wins says nothing of other units.
+        for kind in (RAW, WIN_PROBABILITY) if spreads.in_pawns else (LOG,):
+            scale = replace(plain.scale, difference=kind)
+            candidates[f"{kind}, percentile"] = Candidate(replace(plain, scale=scale), "percentile")
     depths = spreads.depths
     if len(depths) >= 4:
         groups = _groups(depths)
         for combine in COMBINATIONS:
-            for ratio in ("powers", "shares"):
-                if ratio == "shares" and not everything:
-                    continue
-                scheme = DepthScheme.groups(groups, combine)
-                found[f"{ratio}, {combine} groups, lapses"] = Candidate(
-                    ChoiceModel(ratio=ratio, depths=scheme, lapse=FLAT), smooth
+            scheme = DepthScheme.groups(groups, combine)
+            for ratio in ("powers", "shares") if everything else ("powers",):
+                candidates[f"{ratio}, {combine} groups, lapses"] = Candidate(
+                    replace(plain, ratio=ratio, depths=scheme, lapse=FLAT), smooth
                 )
-        found["blend, depth curve"] = Candidate(
-            ChoiceModel(ratio="blend", depths=DepthScheme.ends(depths)), smooth, degree=_FEW
-        )
-        found["blend, depth curve, loss"] = recommended(depths, method=smooth)
-    return found
+        best = recommended(depths, method=smooth)
+        model = replace(best.model, scale=plain.scale)
+        candidates["blend, depth curve"] = replace(best, model=replace(model, utilities=()))
+        candidates["blend, depth curve, loss"] = replace(best, model=model)
+    return candidates
 
 
 def recommended(depths: tuple[int, ...], *, method: str = "smooth") -> Candidate:

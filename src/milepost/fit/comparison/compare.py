@@ -20,6 +20,7 @@ from milepost.fit.agent import NotConvergedWarning, fit_model
 from milepost.fit.comparison.gate import HeldOut, gate_table
 from milepost.fit.methods.smooth import fit_smooth
 from milepost.io.progress import Progress, Report
+from milepost.io.shown import Shown
 
 BAND_WIDTH = 200.0
 _UNRATED = -(10**9)
@@ -63,7 +64,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Shown):
     """Held-out scores of several candidates on the same decisions."""
 
     table: pl.DataFrame
@@ -74,6 +75,23 @@ class Comparison:
     """Folds of the cross-validation, by group."""
     failed: tuple[tuple[str, str], ...] = ()
     """Candidates that could not be fitted, with the reason."""
+
+    @property
+    def admitted(self) -> tuple[str, ...]:
+        """The candidates that passed the gate in every band, best log-loss first."""
+        return tuple(self.table.filter(pl.col("admitted"))["name"])
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return the table, one row a candidate."""
+        return self.table
+
+    def __repr__(self) -> str:
+        """Say which candidate predicts best."""
+        best, loss = self.table.select("name", "log_loss").row(0)
+        return (
+            f"Comparison({len(self.table)} models, {self.folds} folds; best unseen: {best}, "
+            f"{loss:.4f} nats)"
+        )
 
     def __str__(self) -> str:
         """Show the table and the gate."""

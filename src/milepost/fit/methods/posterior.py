@@ -16,6 +16,7 @@ from milepost.fit.problem import make_problem
 from milepost.fit.result import check_level
 from milepost.fit.search import greatest_likelihood
 from milepost.fit.uncertainty.covariance import inverse, likelihood_information
+from milepost.io.shown import Shown
 
 LogPrior = Callable[[Floats, Floats], Floats]
 """Logarithm of a prior density at given ln s and ln c."""
@@ -24,7 +25,7 @@ C_RANGE = (0.05, 5.0)
 
 
 @dataclass(frozen=True, eq=False)
-class AgentPosterior:
+class AgentPosterior(Shown):
     """What is known of s and c together."""
 
     model: ChoiceModel
@@ -100,6 +101,14 @@ class AgentPosterior:
             for name, (low, high) in regions.items()
         ]
         return "\n".join([*lines, f"  probability on the grid's edge {self.edge_mass:.1e}"])
+
+    def __repr__(self) -> str:
+        """Say in a line what is known."""
+        means = self.mean()
+        return (
+            f"AgentPosterior(s={means['s']:.4g}, c={means['c']:.4g}; {self.model.name}, "
+            f"{self.n:,} decisions)"
+        )
 
     def to_frame(self) -> pl.DataFrame:
         """Return the posterior as a table: s, c, probability."""

@@ -12,16 +12,18 @@ are worked out anew at the new points.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from milepost.choice.reference_agent import ReferenceAgent
 from milepost.choice.spreads import Floats, Ints, Spreads
 from milepost.errors import InputError
 from milepost.fit.result import check_level
+from milepost.io.shown import Shown
 from milepost.kernels import kernel
 
 K = 0.1
@@ -36,6 +38,8 @@ _REACH = 8.0
 _EDGE = 1e-6
 """A density at the end of the grid over this share of its greatest: the grid is too narrow."""
 _MOST_REFINEMENTS = 60
+_PRIOR_POINTS = 2001
+"""Points at which a normal prior is given; between them it is interpolated."""
 _COARSE = 8.0
 """The grid is refined when a standard deviation has fewer steps than this."""
 
@@ -53,7 +57,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True, eq=False)
-class CompetencePosterior:
+class CompetencePosterior(Shown):
     """What is known of c; see `fit_reference`."""
 
     grid: Floats
@@ -123,6 +127,24 @@ class CompetencePosterior:
         """Return the posterior as a table: c, density."""
         return pl.DataFrame({"c": self.grid, "density": self.density})
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return one row of a table of fits."""
+        low, high = self.region()
+        return {
+            "model": "reference agents (2009)",
+            "n": self.n,
+            "outside": self.outside,
+            "c": self.mean,
+            "sd": self.sd,
+            "c_low": low,
+            "c_high": high,
+            "edge_mass": self.edge_mass,
+        }
+
+    def __repr__(self) -> str:
+        """Say in a line what is known."""
+        return f"CompetencePosterior({self})"
+
     def __str__(self) -> str:
         """Show mean, standard deviation and region."""
         low, high = self.region()
@@ -133,13 +155,59 @@ class CompetencePosterior:
         )
 
 
+@dataclass(frozen=True)
+class ReferenceModel:
+    """What the one-parameter agents of 2009 look at, and what is known of c beforehand."""
+
+    K: float = K
+    """Keeps the best option's probability finite; in the unit of the values."""
+    width: int = WIDTH
+    """The agents look at the first so many options."""
+    prior_range: tuple[float, float] = RANGE
+    """c lies in this range."""
+    prior: tuple[float, float] | None = None
+    """Mean and standard deviation of a normal prior, cut to the range; None = uniform there."""
+
+    def __post_init__(self) -> None:
+        """Refuse impossible numbers."""
+        if not 0 < self.K < np.inf or self.width < 2:
+            raise InputError(
+                f"K must be over 0 and the width at least 2, got {self.K} and {self.width}"
+            )
+        low, high = self.prior_range
+        if not 0 <= low < high < np.inf:
+            raise InputError(
+                f"the range of c starts at 0 or above and has a width, got {self.prior_range}"
+            )
+        if self.prior is not None and not (np.isfinite(self.prior[0]) and self.prior[1] > 0):
+            raise InputError(f"a prior of c is a mean and an sd over 0, got {self.prior}")
+
+    def log_prior(self, grid: Floats) -> Floats:
+        """Return the logarithm of the prior density of c, up to a constant."""
+        if self.prior is None:
+            return np.zeros(len(grid))
+        answer: Floats = -0.5 * ((grid - self.prior[0]) / self.prior[1]) ** 2
+        return answer
+
+    def fit(self, spreads: Spreads) -> CompetencePosterior:
+        """Return the posterior of c; see `fit_reference`."""
+        prior = None
+        if self.prior is not None:
+            grid = np.linspace(*self.prior_range, _PRIOR_POINTS)
+            density = self.log_prior(grid)
+            prior = (grid, np.exp(density - density.max()))
+        return fit_reference(
+            spreads, K=self.K, width=self.width, prior_range=self.prior_range, prior=prior
+        )
+
+
 def fit_reference(
     spreads: Spreads,
     *,
     K: float = K,  # noqa: N803  (the paper's letter)
     width: int = WIDTH,
     prior_range: tuple[float, float] = RANGE,
-    prior: tuple[Sequence[float], Sequence[float]] | None = None,
+    prior: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
     snapshot_every: int | None = None,
 ) -> CompetencePosterior:
     """Return the posterior of the apparent competence c of the 2009 agents.
@@ -193,7 +261,7 @@ def _posterior(
     *,
     seen: int,
 ) -> CompetencePosterior:
-    taken = [_first_options(each, width) for each in data]
+    taken = [first_options(each, width) for each in data]
     outside = sum(skipped for _, skipped in taken)
     blocks = _blocks([each for each, _ in taken], snapshot_every)
     old = _blocks([each for each, _ in taken[:seen]], None)
@@ -231,7 +299,7 @@ def _wide_grid(bounds: tuple[float, float]) -> Floats:
     return np.linspace(bounds[0], bounds[1], steps + 1)
 
 
-def _first_options(spreads: Spreads, width: int) -> tuple[Spreads, int]:
+def first_options(spreads: Spreads, width: int) -> tuple[Spreads, int]:
     """Cut each decision to its first options; leave out choices beyond, and count them."""
     inside = spreads.chosen < width
     kept = spreads.take(inside)

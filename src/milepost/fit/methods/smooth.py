@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from milepost.choice.evaluation.evaluate import Prepared, evaluate, prepare
 from milepost.choice.model import ChoiceModel
@@ -20,6 +21,7 @@ from milepost.errors import InputError
 from milepost.fit.agent import NotConvergedWarning
 from milepost.fit.search import minimise
 from milepost.fit.uncertainty.covariance import clustered, inverse, sandwich
+from milepost.io.shown import Shown
 
 CENTRE = 2100.0
 UNIT = 500.0
@@ -27,7 +29,7 @@ _MOST_ITERATIONS = 300
 
 
 @dataclass(frozen=True, eq=False)
-class SmoothFit:
+class SmoothFit(Shown):
     """Parameters as functions of a rating."""
 
     model: ChoiceModel
@@ -57,6 +59,26 @@ class SmoothFit:
         """Return the working parameters at given ratings, a row each."""
         x = (np.atleast_1d(np.asarray(rating, dtype=np.float64)) - self.centre) / self.unit
         return _rows(self.beta, self.degrees, x)
+
+    def __repr__(self) -> str:
+        """Say in a line what was fitted."""
+        low, high = self.range
+        state = "" if self.converged else ", NOT CONVERGED"
+        return (
+            f"SmoothFit({self.model.name}; {len(self.beta)} coefficients, ratings {low:.0f} to "
+            f"{high:.0f}, {self.n:,} decisions{state})"
+        )
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return the coefficients: one row a parameter and power."""
+        rows = [
+            (name, power, value)
+            for name, values in self.to_dict().items()
+            for power, value in enumerate(values)
+        ]
+        errors = np.sqrt(np.diag(self.covariance))
+        table = pl.DataFrame(rows, schema=["parameter", "power", "coefficient"], orient="row")
+        return table.with_columns(se=pl.Series(errors))
 
     def to_dict(self) -> dict[str, list[float]]:
         """Return the coefficients of each parameter by rising power."""

@@ -8,11 +8,13 @@ calibration and by the spread between players of equal Elo.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
+from scipy.interpolate import CubicSpline
 from scipy.ndimage import gaussian_filter1d
 
 from milepost.choice.spreads import Floats, Spreads
@@ -74,6 +76,126 @@ class Followed:
     """Its density."""
 
 
+@dataclass
+class _Game:
+    """What the decisions of one game have said so far."""
+
+    ln_chosen: Floats
+    """Log-likelihood of the choices at each rung."""
+    information: Floats
+    """Expected information at each rung."""
+    mode: int
+    """Where on the grid the posterior was greatest before the game."""
+    share: Floats
+    """What the game adds to the logarithm of the posterior, on the grid."""
+
+
+class LiveRating:
+    """The posterior of one chooser's Elo, updated while decisions come in.
+
+    A decision costs the work of the rungs, however many came before: of each game only the sums at
+    the rungs are kept, as its temper changes with each of its decisions.
+    """
+
+    def __init__(self, calibration: Calibration, prior: Prior | None = None):
+        """Begin with nothing but the prior [default: even from 600 to 3400]."""
+        self.calibration = calibration
+        """Elo as agents."""
+        self.n = 0
+        """Decisions seen."""
+        self.grid = np.arange(RUNGS[0], RUNGS[-1] + STEP / 2, STEP)
+        """Ratings of the posterior."""
+        self._total = (prior or Prior()).log_density(self.grid)
+        self._density = _density(self._total)
+        self._games: dict[str, _Game] = {}
+
+    def add(self, game: str, spreads: Spreads) -> None:
+        """Take decisions of one game into account.
+
+        Raises
+        ------
+        InputError
+            If the agents look at depths whose values are not there.
+        """
+        self.add_rows(game, climb(spreads, self.calibration.map.path))
+
+    def add_rows(self, game: str, rows: Ladder) -> None:
+        """Take rows of a ladder into account that belong to one game."""
+        mode, nothing = int(self._density.argmax()), np.zeros(1)
+        known = self._games.get(game) or _Game(nothing, nothing, mode, nothing)
+        ln_chosen = known.ln_chosen + rows.weights @ rows.ln_chosen
+        information = known.information + rows.weights @ rows.information
+        self._put(game, _Game(ln_chosen, information, known.mode, known.share))
+        self.n += len(rows)
+
+    def _put(self, name: str, game: _Game) -> None:
+        information = np.interp(self.grid, RUNGS, game.information)
+        # The temper of a game is that at the likeliest rating so far: a number, not a function of
+        # the rating, so that it shifts no peak by itself.
+        spread = self.calibration.spread
+        temper = 1.0 / (spread.dispersion + spread.form_sd**2 * information[game.mode])
+        share = min(temper, 1.0) * CubicSpline(RUNGS, game.ln_chosen)(self.grid)
+        before = self._total - game.share if name in self._games else self._total
+        self._total = before + share
+        self._density = _density(self._total)
+        self._games[name] = replace(game, share=share)
+
+    def probabilities(self) -> Floats:
+        """Return the posterior on the grid, with the errors that more turns would not remove."""
+        middle = float(self._density @ self.grid)
+        error = float(np.interp(middle, *self.calibration.map_error))
+        sd = float(np.hypot(error, self.calibration.spread.players_sd))
+        wide = gaussian_filter1d(self._density, sd / STEP, mode="nearest")
+        answer: Floats = wide / wide.sum()
+        return answer
+
+    def known(self, level: float = 0.95) -> dict[str, float]:
+        """Return mean, standard deviation and the ends of the central interval."""
+        density, grid = self.probabilities(), self.grid
+        mean = float(density @ grid)
+        below = np.cumsum(density)
+        low, high = (1 - level) / 2, (1 + level) / 2
+        return {
+            "mean": mean,
+            "sd": float(np.sqrt(density @ (grid - mean) ** 2)),
+            "low": float(np.interp(low, below, grid)),
+            "high": float(np.interp(high, below, grid)),
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the state as plain values, to go on from later."""
+        games = {
+            name: {
+                "ln_chosen": game.ln_chosen.tolist(),
+                "information": game.information.tolist(),
+                "mode": game.mode,
+            }
+            for name, game in self._games.items()
+        }
+        return {"n": self.n, "games": games}
+
+    @classmethod
+    def from_dict(
+        cls, values: Mapping[str, Any], calibration: Calibration, prior: Prior | None = None
+    ) -> LiveRating:
+        """Make a state of what `to_dict` gave, for the same calibration and prior.
+
+        Raises
+        ------
+        InputError
+            If it is none.
+        """
+        state = cls(calibration, prior)
+        try:
+            for name, game in values["games"].items():
+                sums = (np.array(game[each], dtype=float) for each in ("ln_chosen", "information"))
+                state._put(name, _Game(*sums, int(game["mode"]), np.zeros(1)))
+            state.n = int(values["n"])
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            raise InputError(f"this is no state of a chooser's Elo: {error}") from error
+        return state
+
+
 def follow(
     spreads: Spreads,
     calibration: Calibration,
@@ -123,53 +245,18 @@ def follow(
 def _posteriors(
     ladder: Ladder, calibration: Calibration, prior: Prior, level: float
 ) -> tuple[pl.DataFrame, Floats, Floats]:
-    grid = np.arange(ladder.rungs[0], ladder.rungs[-1] + STEP / 2, STEP)
-    total = prior.log_density(grid)
+    state = LiveRating(calibration, prior)
     _, first = np.unique(ladder.groups, return_index=True)
     rows = []
-    density = _density(total)
-    seen = 0
     for group in ladder.groups[np.sort(first)]:
         here = ladder.take(ladder.groups == group)
-        seen += len(here)
-        information = np.interp(grid, ladder.rungs, here.weights @ here.information)
-        # The temper of a game is that at the likeliest rating so far: a number, not a function of
-        # the rating, so that it shifts no peak by itself.
-        at = int(density.argmax())
-        spread = calibration.spread
-        temper = 1.0 / (spread.dispersion + spread.form_sd**2 * information[at])
-        total = total + min(temper, 1.0) * here.log_likelihood()(grid)
-        density = _density(total)
-        told = _widened(density, grid, calibration)
-        counts = {"group": int(group), "turns": len(here), "turns_so_far": seen}
-        rows.append({**counts, **_of(told, grid, level)})
-    told = _widened(density, grid, calibration)
-    return pl.DataFrame(rows), grid, told / STEP
+        state.add_rows(str(group), here)
+        counts = {"group": int(group), "turns": len(here), "turns_so_far": state.n}
+        rows.append({**counts, **state.known(level)})
+    return pl.DataFrame(rows), state.grid, state.probabilities() / STEP
 
 
 def _density(logarithm: Floats) -> Floats:
     raised = np.exp(logarithm - logarithm.max())
     answer: Floats = raised / raised.sum()
     return answer
-
-
-def _widened(density: Floats, grid: Floats, calibration: Calibration) -> Floats:
-    """The density with the errors that more turns would not remove."""
-    middle = float(density @ grid)
-    error = float(np.interp(middle, *calibration.map_error))
-    sd = float(np.hypot(error, calibration.spread.players_sd))
-    wide = gaussian_filter1d(density, sd / STEP, mode="nearest")
-    answer: Floats = wide / wide.sum()
-    return answer
-
-
-def _of(density: Floats, grid: Floats, level: float) -> dict[str, float]:
-    mean = float(density @ grid)
-    below = np.cumsum(density)
-    low, high = (1 - level) / 2, (1 + level) / 2
-    return {
-        "mean": mean,
-        "sd": float(np.sqrt(density @ (grid - mean) ** 2)),
-        "low": float(np.interp(low, below, grid)),
-        "high": float(np.interp(high, below, grid)),
-    }

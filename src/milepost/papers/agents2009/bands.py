@@ -13,7 +13,7 @@ import polars as pl
 from scipy import stats
 
 from milepost.choice import Spreads
-from milepost.fit import CompetencePosterior, fit_agent, fit_reference
+from milepost.fit import AgentModel, CompetencePosterior, fit_agent, fit_reference
 from milepost.fit.methods.reference import WIDTH, K
 from milepost.papers.charts import curves, points
 from milepost.papers.experiment import (
@@ -110,13 +110,8 @@ def clustered_error(spreads: Spreads) -> float:
     # With s = K the curve (1 + δ/s)^-c under shares is the agent of 2009.
     fit = fit_agent(
         narrow,
-        curve="ipb",
-        ratio="shares",
+        AgentModel(curve="ipb", ratio="shares", difference="raw", tie_shift=0.0, cap=0.0, s=K),
         method="likelihood",
-        difference="raw",
-        tie_shift=0.0,
-        cap=None,
-        s=K,
     )
     return float(np.sqrt(fit.covariance[1, 1]))
 
