@@ -1,4 +1,11 @@
 from . import api as api
+from .api.agents import RowEngine as RowEngine
+from .api.agents import compare_models as compare_models
+from .api.agents import fit_agent as fit_agent
+from .api.agents import fit_agents as fit_agents
+from .api.agents import fit_line as fit_line
+from .api.agents import fit_rows as fit_rows
+from .api.agents import follow as follow
 from .api.decisions import Decisions as Decisions
 from .api.decisions import TurnRules as TurnRules
 from .api.decisions import decisions as decisions
@@ -10,9 +17,15 @@ from .api.ratings import calibrations as calibrations
 from .api.ratings import likelihood as likelihood
 from .api.ratings import rate as rate
 from .choice.agent import Agent as Agent
+from .choice.depths import DepthScheme as DepthScheme
 from .choice.spreads import Spreads as Spreads
+from .fit.agent_model import AgentModel as AgentModel
+from .fit.methods.reference import ReferenceModel as ReferenceModel
+from .fit.uncertainty.bootstrap import Bootstrap as Bootstrap
 from .games.load import read_turns as read_turns
 from .intrinsic.calibration.calibration import Calibration as Calibration
 from .intrinsic.calibration.calibration import load_calibration as load_calibration
+from .intrinsic.rating.live import Follower as Follower
+from .intrinsic.rating.posterior import Prior as Prior
 
 __version__: str

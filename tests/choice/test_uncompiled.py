@@ -64,7 +64,11 @@ def test_uncompiled_kernels_give_the_same() -> None:
         capture_output=True,
         text=True,
         cwd=ROOT,
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(ROOT)},
+        env={
+            **os.environ,
+            "NUMBA_DISABLE_JIT": "1",
+            "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}",
+        },
         check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]

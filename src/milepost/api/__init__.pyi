@@ -1,2 +1,3 @@
+from . import agents as agents
 from . import decisions as decisions
 from . import ratings as ratings

@@ -116,6 +116,9 @@ class Decisions:
         InputError
             If a name means nobody or several players.
         """
+        wanted = list(typed)
+        if not wanted:
+            return self
         movers = self.table.group_by("mover").agg(pl.col("game_id").n_unique().alias("games"))
         names = self.names
         finder = PlayerFinder(
@@ -125,9 +128,7 @@ class Decisions:
                 pl.col("games").cast(pl.Int64),
             )
         )
-        keys = [finder.find(name).key for name in typed]
-        if not keys:
-            return self
+        keys = [finder.find(name).key for name in wanted]
         of_them = pl.col("mover").is_in(keys)
         left_out = self.left_out.filter(of_them) if len(self.left_out) else self.left_out
         return replace(self, table=self.table.filter(of_them), left_out=left_out)

@@ -18,7 +18,9 @@ from milepost.cli.commands import (
     analysis,
     calibrate,
     demo,
+    fit_rows,
     fits,
+    follow,
     games_in,
     histories,
     history_questions,
@@ -31,9 +33,20 @@ from milepost.cli.commands import (
     tunes,
 )
 from milepost.cli.commands.store import store_app
+from milepost.cli.moved import pointing
 from milepost.errors import MilepostError
 
-_RESUMES = {"games", "results", "turns", "players", "select", "analyse", "demo", "reproduce"}
+_RESUMES = {
+    "games",
+    "results",
+    "turns",
+    "players",
+    "select",
+    "analyse",
+    "fit-row",
+    "demo",
+    "reproduce",
+}
 """Commands that keep what they have done when they are interrupted."""
 
 
@@ -91,8 +104,11 @@ app.command("players")(sets.players)
 app.command("select")(sets.select)
 app.command("analyse")(analysis.analyse)
 app.command("spreads")(analysis.spreads)
-app.command("fit")(fits.fit)
+app.command("fit", cls=pointing(fits.MOVED))(fits.fit)
+app.command("fit-line")(fits.fit_line)
+app.command("fit-row")(fit_rows.fit_row)
 app.command("models")(models.models)
+app.command("follow")(follow.follow)
 app.command("calibrate")(calibrate.calibrate)
 app.command("calibrations")(calibrate.calibrations)
 app.command("rate")(rate.rate)

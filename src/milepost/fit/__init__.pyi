@@ -19,5 +19,6 @@ from .methods.smooth import SmoothFit as SmoothFit
 from .methods.smooth import fit_smooth as fit_smooth
 from .quality import PercentileScore as PercentileScore
 from .result import FitResult as FitResult
+from .uncertainty.bootstrap import Bootstrap as Bootstrap
 from .uncertainty.influence import influence as influence
 from .uncertainty.profile import profile_interval as profile_interval

@@ -22,7 +22,7 @@ from milepost.fit.problem import Problem, make_problem
 from milepost.fit.quality import percentile_score
 from milepost.fit.result import FitResult
 from milepost.fit.search import Solution, greatest_likelihood
-from milepost.fit.uncertainty.bootstrap import bootstrap_parameters
+from milepost.fit.uncertainty.bootstrap import Bootstrap, bootstrap_parameters
 from milepost.fit.uncertainty.covariance import (
     likelihood_covariance,
     moment_covariance,
@@ -32,7 +32,6 @@ from milepost.fit.uncertainty.covariance import (
 PERCENTILE, LIKELIHOOD = "percentile", "likelihood"
 METHODS = (PERCENTILE, LIKELIHOOD, "moments", "grid")
 COVARIANCES = ("sandwich", "information", "bootstrap", "none")
-RESAMPLES = 200
 
 
 class NotConvergedWarning(MilepostWarning):
@@ -47,7 +46,7 @@ def fit_agent(
     grid: Floats = GRID,
     covariance: str = "sandwich",
     rng: np.random.Generator | None = None,
-    resamples: int = RESAMPLES,
+    resamples: int = Bootstrap.resamples,
 ) -> FitResult:
     """Fit the parameters of an agent to choices.
 
@@ -137,7 +136,7 @@ def fit_model(
     grid: Floats = GRID,
     covariance: str = "sandwich",
     rng: np.random.Generator | None = None,
-    resamples: int = RESAMPLES,
+    resamples: int = Bootstrap.resamples,
     fits_constant: bool = False,
 ) -> FitResult:
     """Fit a given choice model, parameters in `fixed` being given; otherwise as `fit_agent`.

@@ -12,10 +12,11 @@ import polars as pl
 
 from milepost.choice.spreads import BOUND, Spreads
 from milepost.errors import InputError, TableError
-from milepost.fit.agent import PERCENTILE, RESAMPLES, NotConvergedWarning, fit_agent
+from milepost.fit.agent import PERCENTILE, NotConvergedWarning, fit_agent
 from milepost.fit.agent_model import AgentModel
 from milepost.fit.cohorts import CohortFits, fit_cohorts
 from milepost.fit.methods.reference import ReferenceModel
+from milepost.fit.uncertainty.bootstrap import Bootstrap
 from milepost.io.progress import Progress, Report
 from milepost.io.shown import Shown
 from milepost.tables import as_frame
@@ -92,7 +93,8 @@ def split_decisions(
         if is_spreads:
             yield labels, Spreads.from_table(part, outside=outside)
         else:
-            yield labels, Spreads.from_frame(part, outside=outside, **named)
+            columns: dict[str, Any] = {**named}
+            yield labels, Spreads.from_frame(part, outside=outside, **columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +137,7 @@ def fit_groups(
     method: str | None = None,
     covariance: str = "sandwich",
     rng: np.random.Generator | None = None,
-    resamples: int = RESAMPLES,
+    resamples: int = Bootstrap.resamples,
     progress: Report | None = None,
 ) -> GroupFits:
     """Fit an agent to each group of a table of decisions.
@@ -221,6 +223,11 @@ def fit_line(
         If the column holds no numbers, or there are fewer than two groups.
     """
     frame = as_frame(data)
+    if frame.schema.get(by) == pl.String:
+        # CSV says everything in text.
+        frame = frame.with_columns(pl.col(by).str.strip_chars().cast(pl.Float64, strict=False))
+        if frame[by].null_count():
+            frame = as_frame(data)
     if by not in frame.columns or not frame.schema[by].is_numeric():
         raise InputError(f"a line needs one column of numbers, where each group stands; got {by}")
     wanted = model or AgentModel()

@@ -163,6 +163,6 @@ def test_tables_are_parted_by_columns() -> None:
     parts = dict(split_decisions(options_table(), ["who"], fields=fields))
     assert list(parts) == [("a",), ("b",)]
     assert [len(each) for each in parts.values()] == [40, 40]
-    table, left_out = fit_groups(options_table(), ["who"], fields=fields, least=41)
-    assert not len(table)
-    assert left_out == [(name, "40 decisions are fewer than 41") for name in ("a", "b")]
+    fits = fit_groups(options_table(), ["who"], fields=fields, least=41)
+    assert not len(fits)
+    assert fits.left_out == tuple((name, "40 decisions are fewer than 41") for name in ("a", "b"))

@@ -1,225 +1,227 @@
-"""The command that fits agents to decisions: fit."""
+"""The commands that fit agents to decisions: fit, and fit-line for the paper's table."""
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from milepost.cli import decisions as shared
 from milepost.cli import options, show
-from milepost.cli.commands import append as appending
-from milepost.cli.commands import decisions as decisions_in
+from milepost.cli.settings import Set
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from milepost.choice import DepthScheme
+    from milepost.api.agents import AgentModel, GroupFits, ReferenceModel
+    from milepost.api.decisions import Decisions
 
+REFERENCE = "reference"
+_OF_THE_MODEL = (
+    "curve", "ratio", "difference", "tie-shift", "cap", "s", "c", "lapse", "lapse-kernel", "depths",
+    "combine",
+)  # fmt: skip
+_OF_FIT_ROW = (
+    "append", "replace", "plan", "depth", "engine", "engine-option", "book-moves",
+)  # fmt: skip
+MOVED = {
+    **{f"--{name}": f"--set {name.replace('-', '_')}=VALUE" for name in _OF_THE_MODEL},
+    "--width": "--set width=N, with --method reference",
+    "--line": "milepost fit-line INPUT --by COLUMN",
+    **{f"--{name}": "part of milepost fit-row GAMES -o RESULTS.csv" for name in _OF_FIT_ROW},
+}
+"""Former options of `fit`, and where they are now."""
+Fields = Annotated[
+    str | None,
+    typer.Option(
+        "--map",
+        metavar="FIELD=COLUMN,...",
+        help="For a table with one row an option: which column is the decision, the value, "
+        "chosen, and perhaps the group (a game, a day), the weight, the rating.",
+    ),
+]
+Outside = Annotated[
+    str,
+    typer.Option(
+        "--outside",
+        help="Choices outside the listed options: bound (as good as the worst) or exclude.",
+    ),
+]
+Least = Annotated[
+    int, typer.Option("--least", min=2, help="Leave out groups with fewer decisions.")
+]
+Output = Annotated[
+    str | None,
+    typer.Option("--output", "-o", metavar="OUT", help="Write the fits to this table."),
+]
 _SHOWN_REFERENCE = ("n", "outside", "c", "sd", "c_low", "c_high")
+_SHOWN_LINE = (
+    "level", "n", "s", "c", "c_fit", "s_fit", "se_s_fit", "mm_projected", "mm_actual",
+    "ad_projected", "ad_actual", "qfit",
+)  # fmt: skip
+
+
+def read_map(text: str | None) -> dict[str, str] | None:
+    """Read the columns of a table with one row an option."""
+    from milepost.api import agents
+    from milepost.errors import InputError
+
+    try:
+        return agents.parse_fields(text) if text else None
+    except InputError as error:
+        raise InputError(f"--map: {error}") from error
+
+
+def provenance_of(command: str, told: dict[str, Any], given: Decisions) -> dict[str, Any]:
+    """Return what an output says of how it was made."""
+    from milepost.io.provenance import provenance
+
+    texts: dict[str, Any] = {
+        name: value if isinstance(value, int) else str(value) for name, value in told.items()
+    }
+    if given.setup:
+        texts |= {"setup": dict(given.setup_details), "digest": given.setup}
+    return provenance(command, texts, [dict(each) for each in given.inputs])
 
 
 def fit(
-    context: typer.Context,
     inputs: options.Inputs,
-    store: decisions_in.Store = None,
+    store: shared.Store = None,
     by: Annotated[
         list[str] | None,
         typer.Option("--by", metavar="COLUMN", help="Fit each value apart; repeatable."),
     ] = None,
-    output: Annotated[
-        str | None,
-        typer.Option("--output", "-o", metavar="OUT", help="Write the fits to this table."),
-    ] = None,
+    output: Output = None,
     method: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--method",
             help="percentile, likelihood, moments, grid (the paper's plain search); reference: the "
-            "one-parameter agents of 2009.",
-        ),
-    ] = "percentile",
-    curve: Annotated[
-        str, typer.Option("--curve", help="invexp, ipa, ipb, secha, sechb, or a mixture as ipa+ipb")
-    ] = "invexp",
-    ratio: Annotated[
-        str, typer.Option("--ratio", help="powers, shares, product or blend.")
-    ] = "powers",
-    difference: Annotated[
-        str, typer.Option("--difference", help="log, raw or win-probability.")
-    ] = "log",
-    tie_shift: Annotated[
-        float, typer.Option("--tie-shift", min=0.0, help="For later options equal to the best.")
-    ] = 0.03,
-    cap: Annotated[
-        float, typer.Option("--cap", min=0.0, help="Clip values so far under the best; 0 = not.")
-    ] = 4.0,
-    s: Annotated[float | None, typer.Option("--s", help="Sensitivity, given, not fitted.")] = None,
-    c: Annotated[float | None, typer.Option("--c", help="Consistency, given, not fitted.")] = None,
-    lapse: Annotated[str, typer.Option("--lapse", help="Share of lapses: a number, or fit.")] = "0",
-    lapse_kernel: Annotated[
-        str, typer.Option("--lapse-kernel", help="What lapses choose from: flat or shares.")
-    ] = "flat",
-    depths: Annotated[
-        str | None,
-        typer.Option(
-            "--depths",
-            metavar="GROUPS",
-            help="Depth-weighted agents: groups of depths, as 1-2,3-4,5-7,8-9,10.",
+            "one-parameter agents of 2009 [default: percentile; likelihood where the constant is "
+            "fitted].",
         ),
     ] = None,
-    combine: Annotated[
-        str,
-        typer.Option("--combine", help="Depths: additive, averaged, geometric or mixture."),
-    ] = "geometric",
+    settings: Set = None,
     covariance: Annotated[
         str,
         typer.Option("--covariance", help="sandwich, information (likelihood), bootstrap or none."),
     ] = "sandwich",
     seed: Annotated[int, typer.Option("--seed", help="For the bootstrap.")] = 2011,
     resamples: Annotated[int, typer.Option("--resamples", min=2, help="For the bootstrap.")] = 200,
-    width: Annotated[
-        int, typer.Option("--width", min=2, help="Options the agents of 2009 look at.")
-    ] = 10,
-    line: Annotated[
-        bool,
-        typer.Option(
-            "--line",
-            help="Put c on a line through the groups (--by one number), then fit s again.",
-        ),
-    ] = False,
-    outside: decisions_in.Outside = "bound",
-    least: Annotated[
-        int, typer.Option("--least", min=2, help="Leave out groups with fewer decisions.")
-    ] = 30,
-    fields: decisions_in.Fields = None,
-    setup: decisions_in.Setup = None,
-    append: appending.Append = None,
-    replace: appending.Replace = False,
-    plan: appending.PlanName = "quick",
-    depth: appending.Depth = None,
-    engine: appending.Engine = None,
-    engine_option: appending.EngineOption = None,
-    book_moves: appending.BookMoves = 8,
+    outside: Outside = "bound",
+    least: Least = 30,
+    fields: Fields = None,
+    setup: shared.Setup = None,
     form: options.Format = None,
     workers: options.Workers = options.ALL_CORES,
     quiet: options.Quiet = False,
 ) -> None:
     """Fit agents (s, c) to decisions: of a store and games, or of any table of options.
 
-    With --append it goes from games through the engine to one row a file in a results file; the
-    store lies beside that file unless --store names another.
-    """
-    appending.check_options(context, appending=append is not None)
-    if append is not None:
-        appending.append_fits(
-            inputs,
-            append,
-            store=store,
-            replace=replace,
-            plan=plan,
-            depth=depth,
-            engine=engine,
-            engine_option=engine_option,
-            book_moves=book_moves,
-            workers=workers,
-            quiet=quiet,
-        )
-        return
-    import numpy as np
+    Pawns are put on the log scale of the 2011 paper and capped 4 under the best; values of another
+    table (--map) are taken as they are, without a cap.
 
-    from milepost.fit.groups import fit_groups, parse_fields
-    from milepost.io.files import format_of, write_table
-    from milepost.io.provenance import provenance, table_inputs
-    from milepost.io.sources import find_sources
+    --set takes curve (invexp, ipa, ipb, secha, sechb, a mixture as ipa+ipb), ratio (powers, shares,
+    product, blend), difference (log, raw, win-probability), constant (C of the log scale; fit to
+    fit it), cap (0 = none), tie_shift, lapse (a share, or fit), lapse_kernel (flat, shares), depths
+    (groups as 1-2,3-4,10), combine (additive, averaged, geometric, mixture), utilities (loss,
+    first); s, c and kappa are given then, not fitted. With --method reference: K, width,
+    prior_range, prior (mean,sd).
+    """
+    from milepost.api import agents
+    from milepost.cli.settings import read_settings
+    from milepost.io.files import format_of
 
     if output is not None:
         format_of(output, form)
-    settings: dict[str, Any] = {
-        "curve": curve,
-        "ratio": ratio,
-        "method": method,
-        "difference": difference,
-        "tie_shift": tie_shift,
-        "cap": cap or None,
-        "s": s,
-        "c": c,
-        "lapse": _lapse(lapse),
-        "lapse_kernel": lapse_kernel,
-        "depths": _scheme(depths, combine),
-        "covariance": covariance,
-        "resamples": resamples,
-    }
-    reference = None
-    if method == "reference":
-        reference, settings = {"width": width}, {}
-    named = parse_fields(fields) if fields else None
-    _check_settings(settings, combine, line=line)
-    decisions, made = decisions_in.read_decisions(
-        inputs, store, setup, by or [], workers=workers, quiet=quiet
+    is_reference = method == REFERENCE
+    model: AgentModel | ReferenceModel = (
+        read_settings(agents.ReferenceModel, settings)
+        if is_reference
+        else read_settings(agents.AgentModel, settings)
     )
-    told = {name: str(value) for name, value in (settings or {"width": width}).items()}
-    told |= {"by": ",".join(by or []), "seed": str(seed), "outside": outside, **made}
-    made = provenance("fit", told, table_inputs(find_sources(inputs)))
-    if line:
-        table = _on_a_line(decisions, by or [], named, outside, least, settings)
-        if output is not None:
-            write_table(table, output, form=form, made=made)
-        if output != "-":
-            shown = ["level", "n", "s", "c", "c_fit", "s_fit", "se_s_fit", "mm_projected",
-                     "mm_actual", "ad_projected", "ad_actual", "qfit"]  # fmt: skip
-            decisions_in.show_numbers(
-                table.select(shown), "s, c free; then c on a line, s again: c_fit, s_fit"
-            )
-        if not table["converged"].all():
-            raise typer.Exit(1)
-        return
+    errors: str | agents.Bootstrap = covariance
+    if covariance == "bootstrap":
+        errors = agents.Bootstrap(resamples, seed)
+    agents.check_fit(model, None if is_reference else method, errors)
+    columns = read_map(fields)
+    given = shared.read_decisions(inputs, store, setup=setup, workers=workers, quiet=quiet)
     with show.progress("fitting", quiet=quiet, unit="groups") as tell:
-        table, left_out = fit_groups(
-            decisions,
+        fits = agents.fit_agents(
+            given,
             by or [],
-            fields=named,
+            model,
+            method=None if is_reference else method,
+            covariance=errors,
+            fields=columns,
             outside=outside,
             least=least,
-            reference=reference,
             progress=tell,
-            **settings,
-            **({} if reference is not None else {"rng": np.random.default_rng(seed)}),
         )
-    _deliver(table, left_out, by or [], output, form, made, quiet=quiet)
+    told = {"model": model, "method": method or "", "covariance": errors, "by": ",".join(by or []),
+            "outside": outside}  # fmt: skip
+    made = provenance_of("fit", told, given)
+    _deliver(fits, model, by or [], output, form, made, quiet=quiet)
 
 
-def _check_settings(settings: dict[str, Any], combine: str, *, line: bool) -> None:
-    """Refuse what cannot be before anything is read."""
-    from milepost.choice.depths import COMBINATIONS
-    from milepost.choice.model import LAPSES
-    from milepost.errors import InputError
-    from milepost.fit.agent import COVARIANCES, METHODS, model_of
+def fit_line(
+    inputs: options.Inputs,
+    by: Annotated[
+        str,
+        typer.Option("--by", metavar="COLUMN", help="Numbers: where each group stands (its Elo)."),
+    ],
+    store: shared.Store = None,
+    output: Output = None,
+    method: Annotated[
+        str, typer.Option("--method", help="percentile, likelihood or moments.")
+    ] = "percentile",
+    settings: Set = None,
+    outside: Outside = "bound",
+    least: Least = 30,
+    fields: Fields = None,
+    setup: shared.Setup = None,
+    form: options.Format = None,
+    workers: options.Workers = options.ALL_CORES,
+    quiet: options.Quiet = False,
+) -> None:
+    """Fit groups, put their c on a line, and fit s again: the table of the 2011 paper.
 
-    for name, value, known in (
-        ("--method", settings.get("method", "reference"), (*METHODS, "reference")),
-        ("--covariance", settings.get("covariance", "sandwich"), COVARIANCES),
-        ("--combine", combine, COMBINATIONS),
-        ("--lapse-kernel", settings.get("lapse_kernel", "flat"), LAPSES[1:]),
-    ):
-        if value not in known:
-            raise InputError(f"{name} is one of {', '.join(map(str, known))}, got {value!r}")
-    if settings:
-        model_of(**_of_the_model(settings))
-        if settings["covariance"] == "information" and settings["method"] != "likelihood":
-            raise InputError("the inverse information belongs to likelihood fits alone")
-    if line and settings.get("covariance", "sandwich") != "sandwich":
-        raise InputError("--line goes with the sandwich covariance")
+    --set takes the options of the model as in milepost fit; s and c are fitted here.
+    """
+    from milepost.api import agents
+    from milepost.cli.settings import read_settings
+    from milepost.io.files import format_of, write_table
 
-
-def _of_the_model(settings: dict[str, Any]) -> dict[str, Any]:
-    fitting = {"method", "covariance", "resamples"}
-    return {name: value for name, value in settings.items() if name not in fitting}
+    if output is not None:
+        format_of(output, form)
+    model = read_settings(agents.AgentModel, settings)
+    columns = read_map(fields)
+    given = shared.read_decisions(inputs, store, setup=setup, workers=workers, quiet=quiet)
+    fits = agents.fit_line(
+        given, by, model, method=method, fields=columns, outside=outside, least=least
+    )
+    for name, reason in fits.left_out:
+        typer.echo(f"left out: {name}: {reason}", err=True)
+    table = fits.to_frame()
+    typer.echo(f"c = {fits.line[0]:.4f} + {fits.line[1]:.3e} x {by}", err=True)
+    if output is not None:
+        told = {"model": model, "method": method, "by": by, "outside": outside}
+        made = provenance_of("fit-line", told, given)
+        write_table(table, output, form=form, made=made)
+    if output != "-":
+        shared.show_numbers(
+            table.select(_SHOWN_LINE), "s, c free; then c on a line, s again: c_fit, s_fit"
+        )
+    _tell_clipped(
+        sum(each.clipped for each in fits.free), sum(each.options for each in fits.free), model
+    )
+    if not table["converged"].all():
+        raise typer.Exit(1)
 
 
 def _deliver(
-    table: pl.DataFrame,
-    left_out: list[tuple[str, str]],
+    fits: GroupFits,
+    model: AgentModel | ReferenceModel,
     by: list[str],
     output: str | None,
     form: str | None,
@@ -230,7 +232,8 @@ def _deliver(
     """Write and show fits; end with 1 where nothing could be fitted, or one did not converge."""
     from milepost.io.files import write_table
 
-    for name, reason in left_out:
+    table = fits.table
+    for name, reason in fits.left_out:
         typer.echo(f"left out: {name}: {reason}", err=True)
     if not len(table):
         typer.echo("milepost: nothing could be fitted", err=True)
@@ -238,7 +241,10 @@ def _deliver(
     if output is not None:
         write_table(table, output, form=form, made=made)
     if output != "-" and "sd" in table.columns:
-        decisions_in.show_numbers(table.select(*by, *_SHOWN_REFERENCE), "reference agents (2009)")
+        shared.show_numbers(
+            table.select(*by, *_SHOWN_REFERENCE),
+            f"reference agents (2009), K = {getattr(model, 'K', 0.1):g} in the unit of the values",
+        )
     elif output != "-":
         _show_fits(table, by)
     if not quiet and output not in {None, "-"}:
@@ -246,72 +252,25 @@ def _deliver(
     for name, what in (("outside", "kept as such"), ("excluded", "left out")):
         if name in table.columns and table[name].sum():
             typer.echo(f"chosen outside the options: {table[name].sum():,} {what}", err=True)
-    if "converged" in table.columns and not table["converged"].all():
+    if "clipped" in table.columns:
+        _tell_clipped(int(table["clipped"].sum()), int(table["options"].sum()), model)
+    if not fits.converged:
         raise typer.Exit(1)
 
 
-def _on_a_line(
-    decisions: pl.DataFrame,
-    by: list[str],
-    fields: dict[str, str] | None,
-    outside: str,
-    least: int,
-    settings: dict[str, Any],
-) -> pl.DataFrame:
-    """The paper's table: free fits, c on a line over the level of each group, s fitted again."""
-    from milepost.errors import InputError
-    from milepost.fit import fit_cohorts
-    from milepost.fit.agent import model_of
-    from milepost.fit.groups import split_decisions
+def _tell_clipped(clipped: int, options_in_all: int, model: Any) -> None:
+    """Say what a cap has done, whenever it has."""
+    from milepost.api import agents
 
-    if len(by) != 1 or by[0] not in decisions.columns or not decisions.schema[by[0]].is_numeric():
-        raise InputError("--line needs --by with one column of numbers (the rating of each group)")
-    if not settings:
-        raise InputError("--line goes with percentile, likelihood or moments")
-    cohorts = {}
-    for (level,), spreads in split_decisions(decisions, by, fields=fields, outside=outside):
-        if len(spreads) < least:
-            typer.echo(f"left out: {level}: {len(spreads)} decisions, under {least}", err=True)
-        else:
-            cohorts[float(level)] = spreads
-    model, fixed = model_of(**_of_the_model(settings))
-    if "c" in fixed or "s" in fixed:
-        raise InputError("--line fits s and c: give neither")
-    found = fit_cohorts(cohorts, model, method=settings["method"], fixed=fixed)
-    typer.echo(f"c = {found.line[0]:.4f} + {found.line[1]:.3e} x {by[0]}", err=True)
-    return found.to_frame()
-
-
-def _lapse(text: str) -> float | str:
-    from milepost.errors import InputError
-
-    if text == "fit":
-        return text
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(f"--lapse: expected a share or fit, got {text!r}") from None
-
-
-def _scheme(text: str | None, combine: str) -> DepthScheme | None:
-    from milepost.choice import DepthScheme
-    from milepost.errors import InputError
-
-    if text is None:
-        return None
-    groups: list[list[int]] = []
-    for part in text.split(","):
-        match = re.fullmatch(r"\s*(\d+)(?:-(\d+))?\s*", part)
-        if match is None:
-            raise InputError(f"--depths: expected groups as 1-2,3-4,10, got {text!r}")
-        first = int(match[1])
-        groups.append(list(range(first, int(match[2] or first) + 1)))
-    return DepthScheme.groups(groups, combine)
+    if clipped:
+        cap = model.scale().cap
+        typer.echo(agents.clipping_text(clipped, options_in_all, cap), err=True)
 
 
 def _show_fits(table: pl.DataFrame, by: list[str]) -> None:
     """One line a group: parameters with their intervals, projected and actual statistics."""
-    columns = [*by, "N", "groups", "s", "95 %", "c", "95 %", "lapse", "match %", "error", "Qfit"]
+    columns = [*by, "N", "groups", "s", "95 %", "c", "95 %", "lapse", "C", "95 %", "match %",
+               "error", "Qfit"]  # fmt: skip
     rows = [
         [
             *(row[name] for name in by),
@@ -322,21 +281,41 @@ def _show_fits(table: pl.DataFrame, by: list[str]) -> None:
             f"{row['c']:.3g}",
             _span(row["c_low"], row["c_high"]),
             f"{row['lapse']:.3f}" if row["lapse"] else "-",
+            "-" if row["constant_low"] is None else f"{row['constant']:.3g}",
+            "-"
+            if row["constant_low"] is None
+            else _ends(row["constant_low"], row["constant_high"]),
             f"{100 * row['mm_projected']:.1f}/{100 * row['mm_actual']:.1f}",
             f"{row['ad_projected']:.3f}/{row['ad_actual']:.3f}",
             f"{row['qfit']:.3f}" + ("" if row["converged"] else " NOT CONVERGED"),
         ]
         for row in table.iter_rows(named=True)
     ]
-    lapse = columns.index("lapse")
-    if all(row[lapse] == "-" for row in rows):
-        columns.pop(lapse)
-        rows = [row[:lapse] + row[lapse + 1 :] for row in rows]
+    # What no fit has is no column.
+    first = len(by)
+    used = [
+        place
+        for place in range(len(columns))
+        if place < first or any(row[place] != "-" for row in rows)
+    ]
     title = f"{table['model'][0]}, {table['method'][0]} fits; match and error: projected/actual"
-    show.print_table(columns, rows, title=title)
+    show.print_table(
+        [columns[place] for place in used],
+        [[row[place] for place in used] for row in rows],
+        title=title,
+        drop_first=("Qfit", "groups"),
+    )
 
 
 def _span(low: float | None, high: float | None) -> str:
     if low is None or high is None:
         return "given"
     return f"{low:.2g}-{high:.2g}" if abs(low) < float("inf") else "not known"
+
+
+def _ends(low: float | None, high: float | None) -> str:
+    if low is None or high is None:
+        return "-"
+    if low == 0 or high == float("inf"):
+        return f"over {low:.2g}" if low else f"under {high:.2g}" if high < float("inf") else "any"
+    return f"{low:.2g}-{high:.2g}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,6 +11,16 @@ from milepost.choice.spreads import Floats
 from milepost.errors import InputError
 from milepost.fit.problem import Problem
 from milepost.fit.search import Solution
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """How errors are drawn by the bootstrap."""
+
+    resamples: int = 200
+    """How often groups are drawn again and the agent refitted."""
+    seed: int = 2011
+    """What draws them: the same seed gives the same errors."""
 
 
 def bootstrap_parameters(

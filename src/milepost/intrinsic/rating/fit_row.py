@@ -2,12 +2,14 @@
 
 The fit is the paper's: percentiles, scaled differences, no book, no turns beyond three pawns (Regan
 & Haworth 2011). The file is a CSV that grows row by row, whichever process writes to it, and is
-never seen half written; a `.provenance.json` beside it says which engine and options made each row.
+never seen half written; a `.provenance.json` beside it says which engine and options made each row,
+by a key that follows from the row itself: two rows of one file of games keep a record each.
 """
 
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 import os
@@ -74,6 +76,10 @@ class FitRow:
             *(f"{value:.6g}" for value in (fit.qfit, fit.percentiles.rms)),
             *(map(str, years) if years else ("", "")),
         )
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the texts of the row by column."""
+        return dict(zip(COLUMNS, self.cells, strict=True))
 
 
 def fit_row(filename: str, decisions: pl.DataFrame, turns: pl.DataFrame) -> FitRow:
@@ -143,8 +149,14 @@ def read_rows(path: str | Path) -> list[tuple[str, ...]]:
 
 def other_setups(path: str | Path, digest: str) -> list[str]:
     """Return the rows' files that were made with another engine set-up, as far as it is known."""
-    made = _read_made(_made_path(Path(path))).get("rows", {})
-    return sorted(name for name, each in made.items() if each.get("digest") != digest)
+    records = _read_made(_made_path(Path(path)))
+    others = {_filename(key, each) for key, each in records.items() if each.get("digest") != digest}
+    return sorted(others)
+
+
+def row_key(cells: Sequence[str]) -> str:
+    """Return the key under which the provenance of a row is kept."""
+    return hashlib.sha256(_csv_text([cells]).encode()).hexdigest()[:16]
 
 
 def append_row(
@@ -184,6 +196,7 @@ def append_row(
         same_name = [each for each in rows if each[0] == row.filename]
         if row.cells in same_name and (not replace or len(same_name) == 1):
             return THERE_ALREADY
+        kept = rows
         if replace and same_name:
             kept = [each for each in rows if each[0] != row.filename]
             write_text(target, _csv_text([COLUMNS, *kept, row.cells]))
@@ -192,7 +205,7 @@ def append_row(
             line_end = "" if not text or text.endswith("\n") else "\n"
             fresh = [row.cells] if text.strip() else [COLUMNS, row.cells]
             write_text(target, text + line_end + _csv_text(fresh))
-        _write_made(target, row.filename, made)
+        _write_made(target, kept, row, made)
     return REPLACED if replace and same_name else APPENDED
 
 
@@ -256,12 +269,28 @@ def _read_made(path: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}  # not there, or not ours: the rows do not depend on it
     rows = known.get("rows") if isinstance(known, dict) else None
-    whole = isinstance(rows, dict) and all(isinstance(each, dict) for each in rows.values())
-    return known if whole else {}
+    if not isinstance(rows, dict) or not all(isinstance(each, dict) for each in rows.values()):
+        return {}
+    return rows
 
 
-def _write_made(path: Path, filename: str, made: Mapping[str, Any]) -> None:
-    rows = {**_read_made(_made_path(path)).get("rows", {}), filename: dict(made)}
-    known = {"made_by": f"milepost {__version__}", "command": "fit --append", "rows": rows}
+def _filename(key: str, record: Mapping[str, Any]) -> str:
+    # Earlier versions kept one record a file of games, under its name.
+    return str(record.get("filename", key))
+
+
+def _write_made(
+    path: Path, kept: Sequence[Sequence[str]], row: FitRow, made: Mapping[str, Any]
+) -> None:
+    """Keep the records of the rows that are there, and that of the new one."""
+    keys = {row_key(cells) for cells in kept}
+    names = {cells[0] for cells in kept}
+    records = {
+        key: record
+        for key, record in _read_made(_made_path(path)).items()
+        if (key in keys if "filename" in record else key in names)
+    }
+    records[row_key(row.cells)] = {"filename": row.filename, **made}
+    known = {"made_by": f"milepost {__version__}", "command": "fit-row", "rows": records}
     text = json.dumps(known, indent=1, sort_keys=True, ensure_ascii=False, default=str)
     write_text(_made_path(path), text + "\n")

@@ -145,6 +145,8 @@ class LiveRating:
         middle = float(self._density @ self.grid)
         error = float(np.interp(middle, *self.calibration.map_error))
         sd = float(np.hypot(error, self.calibration.spread.players_sd))
+        if not sd > 0:
+            return self._density
         wide = gaussian_filter1d(self._density, sd / STEP, mode="nearest")
         answer: Floats = wide / wide.sum()
         return answer
@@ -188,8 +190,10 @@ class LiveRating:
         state = cls(calibration, prior)
         try:
             for name, game in values["games"].items():
-                sums = (np.array(game[each], dtype=float) for each in ("ln_chosen", "information"))
-                state._put(name, _Game(*sums, int(game["mode"]), np.zeros(1)))
+                ln_chosen = np.array(game["ln_chosen"], dtype=np.float64)
+                information = np.array(game["information"], dtype=np.float64)
+                kept = _Game(ln_chosen, information, int(game["mode"]), np.zeros(1))
+                state._put(name, kept)
             state.n = int(values["n"])
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             raise InputError(f"this is no state of a chooser's Elo: {error}") from error
