@@ -294,7 +294,7 @@ def clipping_text(clipped: int, options: int, cap: float | None) -> str:
     """Return in words how many options a cap moved."""
     return (
         f"clipped {cap:g} under the best: {clipped:,} of {options:,} options "
-        f"({clipped / options:.1%})"
+        f"({100 * clipped / options:.1f} %)"
     )
 
 

@@ -22,13 +22,14 @@ _OF_THE_MODEL = (
     "combine",
 )  # fmt: skip
 _OF_FIT_ROW = (
-    "append", "replace", "plan", "depth", "engine", "engine-option", "book-moves",
+    "replace", "plan", "depth", "engine", "engine-option", "book-moves",
 )  # fmt: skip
 MOVED = {
     **{f"--{name}": f"--set {name.replace('-', '_')}=VALUE" for name in _OF_THE_MODEL},
     "--width": "--set width=N, with --method reference",
     "--line": "milepost fit-line INPUT --by COLUMN",
-    **{f"--{name}": "part of milepost fit-row GAMES -o RESULTS.csv" for name in _OF_FIT_ROW},
+    "--append": "milepost fit-row GAMES -o RESULTS.csv",
+    **{f"--{name}": f"milepost fit-row GAMES -o RESULTS.csv --{name}" for name in _OF_FIT_ROW},
 }
 """Former options of `fit`, and where they are now."""
 Fields = Annotated[
@@ -161,7 +162,7 @@ def fit(
     told = {"model": model, "method": method or "", "covariance": errors, "by": ",".join(by or []),
             "outside": outside}  # fmt: skip
     made = provenance_of("fit", told, given)
-    _deliver(fits, model, by or [], output, form, made, quiet=quiet)
+    _deliver(fits, model, by or [], given.names, output, form, made, quiet=quiet)
 
 
 def fit_line(
@@ -223,6 +224,7 @@ def _deliver(
     fits: GroupFits,
     model: AgentModel | ReferenceModel,
     by: list[str],
+    names: dict[str, str],
     output: str | None,
     form: str | None,
     made: dict[str, Any],
@@ -240,18 +242,25 @@ def _deliver(
         raise typer.Exit(1)
     if output is not None:
         write_table(table, output, form=form, made=made)
+    # Files have keys, people read names as written.
+    people = [name for name in by if name in {"mover", "opponent"}]
+    shown = table.with_columns(table[name].replace(names) for name in people)
     if output != "-" and "sd" in table.columns:
         shared.show_numbers(
-            table.select(*by, *_SHOWN_REFERENCE),
+            shown.select(*by, *_SHOWN_REFERENCE),
             f"reference agents (2009), K = {getattr(model, 'K', 0.1):g} in the unit of the values",
         )
     elif output != "-":
-        _show_fits(table, by)
+        _show_fits(shown, by)
     if not quiet and output not in {None, "-"}:
         typer.echo(f"{len(table):,} fits -> {output}", err=True)
-    for name, what in (("outside", "kept as such"), ("excluded", "left out")):
-        if name in table.columns and table[name].sum():
-            typer.echo(f"chosen outside the options: {table[name].sum():,} {what}", err=True)
+    if "sd" in table.columns and table["outside"].sum():
+        beyond = f"chosen beyond the first {getattr(model, 'width', 10)} options"
+        typer.echo(f"{beyond}: {table['outside'].sum():,} left out", err=True)
+    elif "sd" not in table.columns:
+        for name, what in (("outside", "kept as such"), ("excluded", "left out")):
+            if table[name].sum():
+                typer.echo(f"chosen outside the options: {table[name].sum():,} {what}", err=True)
     if "clipped" in table.columns:
         _tell_clipped(int(table["clipped"].sum()), int(table["options"].sum()), model)
     if not fits.converged:

@@ -27,6 +27,8 @@ CHOOSER = ("chooser", "player", "mover")
 """What a record may call whoever chose: the first of these that is there counts."""
 GROUP = ("game_id", "game", "group")
 """What a record may call what the decision belongs to."""
+BY_DEPTH = ("depth_values", "depths")
+"""What a record may call the values by depth."""
 ONE_SITTING = ""
 """Decisions without a group are all of one sitting, which tempers them most."""
 _STATE = 1
@@ -93,7 +95,7 @@ class Decision:
             id=record.get("id"),
             weight=weight,
             unlisted=0 if unlisted is None else max(_whole(unlisted, "unlisted"), 0),
-            depth_values=_by_depth(record.get("depth_values"), len(values)),
+            depth_values=_by_depth(_first(record, BY_DEPTH), len(values)),
         )
 
     def spreads(self) -> Spreads:
