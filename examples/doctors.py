@@ -2,14 +2,14 @@
 
 Simulated doctors of known sensitivity see patients; for each patient every treatment has a known
 utility (in quality-adjusted months), and the doctor chooses one. The sensitivity of each doctor is
-then recovered from the choices alone, with its interval, and set beside the truth.
+then recovered from the choices alone, with its interval, and set beside the truth. Months are no
+pawns: they are taken as they are, without a cap. At the end the last doctor is followed live.
 
 Run it with ``python examples/doctors.py [FOLDER]``; it writes ``decisions.csv`` (one row an
 option), which the command line takes as well::
 
     milepost fit decisions.csv --map decision=visit,value=months,chosen=chosen,group=day \
-        --by doctor --difference raw --cap 0 --tie-shift 0 --ratio shares --method likelihood \
-        --outside exclude --c 1
+        --by doctor --method likelihood --set ratio=shares --set c=1 --outside exclude
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from milepost.choice import Agent, Spreads
-from milepost.fit.groups import fit_groups
+import milepost as mp
 
 DOCTORS = {"Dr Ash": 0.4, "Dr Birch": 0.8, "Dr Cedar": 1.6, "Dr Dogwood": 3.2}
 """True sensitivity, in months: whoever has a smaller one tells closer treatments apart."""
@@ -36,8 +35,8 @@ def simulate(seed: int = 2011) -> pl.DataFrame:
     for doctor, s in DOCTORS.items():
         counts = rng.integers(2, 7, size=PATIENTS)
         values = [rng.gamma(2.0, 2.0, size=count) for count in counts]
-        spreads = Spreads.from_lists(values, [0] * PATIENTS)
-        agent = Agent(s=s, c=1.0, ratio="shares", difference="raw", cap=None, tie_shift=0.0)
+        spreads = mp.Spreads.from_lists(values, [0] * PATIENTS)
+        agent = mp.Agent(s=s, c=1.0, ratio="shares", difference="raw", cap=None, tie_shift=0.0)
         chosen = agent.simulate(spreads, rng).chosen
         # The library keeps options best first; the table lists them as the doctor saw them.
         for visit, (options, pick) in enumerate(zip(values, chosen, strict=True)):
@@ -63,25 +62,27 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     decisions = simulate()
     decisions.write_csv(folder / "decisions.csv")
-    fits, _ = fit_groups(
+    fits = mp.fit_agents(
         decisions,
-        ["doctor"],
-        fields={"decision": "visit", "value": "months", "group": "day"},
+        "doctor",
+        mp.AgentModel(ratio="shares", c=1.0),
         method="likelihood",
-        ratio="shares",
-        difference="raw",
-        cap=None,
-        tie_shift=0.0,
-        c=1.0,
+        fields={"decision": "visit", "value": "months", "group": "day"},
     )
     print(f"{'doctor':12}{'patients':>9}{'true s':>8}{'fitted':>8}   95 % interval")
-    for row in fits.iter_rows(named=True):
+    for row in fits.table.iter_rows(named=True):
         true = DOCTORS[row["doctor"]]
         inside = "covers" if row["s_low"] <= true <= row["s_high"] else "misses"
         print(
             f"{row['doctor']:12}{row['n']:9}{true:8.2f}{row['s']:8.2f}   "
             f"{row['s_low']:.2f} to {row['s_high']:.2f}, {inside} the truth"
         )
+    visits = decisions.filter(doctor="Dr Dogwood").group_by("visit", maintain_order=True)
+    live = visits.agg(pl.col("months").alias("values"), pl.col("chosen").arg_true().first())
+    records = live.with_columns(chooser=pl.lit("Dr Dogwood")).iter_rows(named=True)
+    for standing in mp.follow(records, model=mp.ReferenceModel(K=1.0)):
+        if standing.decisions in {10, 100, 1_000}:
+            print(f"live: {standing}")
     print(f"decisions: {folder / 'decisions.csv'}")
 
 

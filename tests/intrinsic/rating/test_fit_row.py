@@ -26,6 +26,7 @@ from milepost.intrinsic.rating.fit_row import (
     fit_row,
     other_setups,
     read_rows,
+    row_key,
 )
 
 HEADER = (
@@ -184,7 +185,7 @@ def test_processes_that_append_at_once_lose_no_row(row: FitRow, tmp_path: Path) 
     names = [each[0] for each in read_rows(path)]
     assert sorted(names) == sorted(f"{p}-{n}.pgn" for p in range(4) for n in range(15))
     made = json.loads((tmp_path / "results.csv.provenance.json").read_text(encoding="utf-8"))
-    assert set(made["rows"]) == set(names)
+    assert sorted(each["filename"] for each in made["rows"].values()) == sorted(names)
     assert not list(tmp_path.glob("*.partial"))
 
 
@@ -196,6 +197,34 @@ def test_rows_of_another_set_up_are_known(row: FitRow, tmp_path: Path) -> None:
     assert other_setups(path, "aaaa") == ["b.pgn"]
     (tmp_path / "results.csv.provenance.json").write_text("{", encoding="utf-8")
     assert other_setups(path, "aaaa") == []
+
+
+def test_rows_of_one_file_keep_a_record_each(row: FitRow, tmp_path: Path) -> None:
+    """At two depths, say: the second row once took the first one's record away."""
+    path, beside = tmp_path / "results.csv", tmp_path / "results.csv.provenance.json"
+    deeper = replace(row, years=(1999, 2000))
+    append_row(path, row, made={"digest": "aaaa"})
+    append_row(path, deeper, made={"digest": "bbbb"})
+    records = json.loads(beside.read_text(encoding="utf-8"))["rows"]
+    assert {key: each["digest"] for key, each in records.items()} == {
+        row_key(row.cells): "aaaa",
+        row_key(deeper.cells): "bbbb",
+    }
+    assert other_setups(path, "aaaa") == other_setups(path, "bbbb") == [row.filename]
+    # What is replaced takes its record along.
+    append_row(path, row, made={"digest": "cccc"}, replace=True)
+    records = json.loads(beside.read_text(encoding="utf-8"))["rows"]
+    assert [each["digest"] for each in records.values()] == ["cccc"]
+
+
+def test_records_of_earlier_versions_stay_with_their_files(row: FitRow, tmp_path: Path) -> None:
+    path, beside = tmp_path / "results.csv", tmp_path / "results.csv.provenance.json"
+    append_row(path, replace(row, filename="old.pgn"), made=MADE)
+    by_name = {"rows": {"old.pgn": {"digest": "aaaa"}}}
+    beside.write_text(json.dumps(by_name), encoding="utf-8")
+    append_row(path, row, made={"digest": "bbbb"})
+    assert other_setups(path, "bbbb") == ["old.pgn"]
+    assert other_setups(path, "aaaa") == [row.filename]
 
 
 def test_where_nothing_can_be_written_it_is_said(row: FitRow, tmp_path: Path) -> None:

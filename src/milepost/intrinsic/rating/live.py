@@ -309,7 +309,7 @@ def _numbers(given: Any, name: str) -> tuple[float, ...]:
 
 
 def _whole(given: Any, name: str) -> int:
-    if not _is_number(given) or given != int(given):
+    if not _is_number(given) or not math.isfinite(given) or given != int(given):
         raise InputError(f"{name}: a whole number is expected, got {_short(given)}")
     return int(given)
 

@@ -1,8 +1,9 @@
-"""`fit --append`: from games to a row, with an engine whose values follow from the position."""
+"""`fit-row`: from games to a row, with an engine whose values follow from the position."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Iterator
 from functools import cache
@@ -88,7 +89,7 @@ def run(*arguments: str | Path) -> tuple[int, str, str]:
 
 def append(games: Path, results: Path, engine: Path, *more: str | Path) -> tuple[int, str, str]:
     return run(
-        "fit", games, "--append", results, "--engine", engine, "--depth", str(DEPTH), "-j", "1",
+        "fit-row", games, "-o", results, "--engine", engine, "--depth", str(DEPTH), "-j", "1",
         *(("--book-moves", str(BOOK)) if "--book-moves" not in more else ()), *more,
     )  # fmt: skip
 
@@ -146,9 +147,12 @@ def test_again_it_does_no_engine_work_and_changes_no_byte(tmp_path: Path, engine
     code, _, told = append(games, results, engine, "--book-moves", "3", "--replace")
     assert "row replaced" in told
     assert len(pl.read_csv(results)) == 1
-    # Another depth is another set-up.
+    # Another plan is another set-up; both rows keep what made them.
     code, _, told = append(games, results, engine, "--plan", "multipv", "-q")
     assert "of another engine set-up" in told
+    rows = json.loads((tmp_path / "results.csv.provenance.json").read_text())["rows"]
+    assert [each["filename"] for each in rows.values()] == [str(games)] * 2
+    assert len({each["digest"] for each in rows.values()}) == 2
 
 
 def test_one_row_a_file_and_short_files_get_none(tmp_path: Path, engine: Path) -> None:
@@ -224,19 +228,16 @@ def test_interrupted_it_says_that_the_same_command_goes_on(
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["--append", "r.csv", "--by", "mover"], "--by does not go with --append"),
-        (["--append", "r.csv", "--method", "likelihood"], "--method does not go with --append"),
-        (["--append", "r.csv", "--map", "value=x"], "--map does not go with --append"),
-        (["--append", "r.csv", "--least", "5"], "--least does not go with --append"),
-        (["--plan", "quick"], "--plan goes with --append only"),
-        (["--replace"], "--replace goes with --append only"),
-        (["--engine-option", "Hash=32"], "--engine-option goes with --append only"),
+        (["--append", "r.csv"], "fit --append is now milepost fit-row GAMES -o RESULTS.csv"),
+        (["--append=r.csv"], "fit --append is now milepost fit-row GAMES -o RESULTS.csv"),
+        (["--plan", "quick"], "fit --plan is now milepost fit-row GAMES -o RESULTS.csv --plan"),
+        (["--engine-option", "Hash=32"], "fit --engine-option is now milepost fit-row"),
     ],
 )
-def test_options_that_would_be_ignored_are_refused(arguments: list[str], complaint: str) -> None:
+def test_former_options_of_fit_say_where_they_are(arguments: list[str], complaint: str) -> None:
     code, _, told = run("fit", "games.pgn", *arguments)
-    assert code == 1
-    assert complaint in told
+    assert code == 2
+    assert complaint in " ".join(told.split())
 
 
 def test_a_real_engine_and_real_games(tmp_path: Path) -> None:
@@ -250,7 +251,7 @@ def test_a_real_engine_and_real_games(tmp_path: Path) -> None:
     texts = file.read_text(encoding="utf-8").split("[Event ")
     games, results = tmp_path / "three.pgn", tmp_path / "results.csv"
     games.write_text("".join("[Event " + each for each in texts[1:4]), encoding="utf-8")
-    code, _, told = run("fit", games, "--append", results, "--engine", program, "--depth", "2")
+    code, _, told = run("fit-row", games, "-o", results, "--engine", program, "--depth", "2")
     assert code == 0, told
     row = pl.read_csv(results).row(0, named=True)
     assert row["Games"] == 3
