@@ -17,8 +17,6 @@ test: $(VENV)/.dev
 	$(RUN)/ruff check .
 	$(RUN)/ruff format --check .
 	$(RUN)/mypy
-	@# A cached kernel does not notice that one it calls in another file was changed.
-	find src -name '*.nb[ci]' -delete
 	$(RUN)/pytest -n 2 --dist loadfile
 
 bench: $(VENV)/.dev

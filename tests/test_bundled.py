@@ -52,8 +52,8 @@ def read_rows(path: Path) -> list[dict[str, str]]:
 
 
 def load_script(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """Load a script of the examples folder, which is no package, from its path."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / "examples" / f"{name}.py")
+    """Load a script of the scripts folder, which is no package, from its path."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

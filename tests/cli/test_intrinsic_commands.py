@@ -75,6 +75,7 @@ def test_one_player_can_be_picked_by_a_part_of_the_name(tmp_path: Path) -> None:
     [
         (["--by", "moon"], "no grouping 'moon'"),
         (["--calibration", "nowhere.json"], "no calibration"),
+        (["--report", "ratings.pdf"], "ratings.pdf: a page is HTML"),
         (["--calibration", "rybka3-d13"], "does not carry over"),
     ],
 )

@@ -119,7 +119,7 @@ def test_other_versions_and_code_are_run_again(
     assert run_experiment(made(run), folder, tmp_path / "out").state == "done"
     assert run_experiment(made(run), folder, tmp_path / "out").state == "kept"
     other = tmp_path / "other.py"
-    other.write_text("# other code", encoding="utf-8")
+    other.write_text("CODE = 'other'", encoding="utf-8")
     monkeypatch.setattr("inspect.getsourcefile", lambda _: str(other))
     assert run_experiment(made(run), folder, tmp_path / "out").state == "done"
     assert run.calls == 3

@@ -112,3 +112,11 @@ def test_writing_makes_folders_and_the_same_bytes(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="cannot write"):
         write_page(page(), tmp_path / "file" / "index.html")
+
+
+def test_a_page_is_no_pdf(tmp_path: Path) -> None:
+    for name in ("page.pdf", "page", "page.html.gz"):
+        with pytest.raises(OutputError, match="a page is HTML"):
+            write_page(page(), tmp_path / name)
+    assert not list(tmp_path.iterdir())
+    write_page(page(), tmp_path / "page.HTM")

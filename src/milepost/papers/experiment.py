@@ -1,6 +1,6 @@
 """What an experiment is: claims, the data they were tested on, and what was found.
 
-A module of this folder registers its experiments with `experiment`; `milepost.papers.index` knows
+A module of this folder registers its experiments with `experiment`; `MODULES` names
 the modules. An experiment gets a `Folder` of data and returns an `Outcome`; it raises
 `MissingDataError` where the folder does not hold what it needs.
 """

@@ -15,6 +15,7 @@ from typing import Any
 
 import polars as pl
 
+from milepost.papers.code import code_digest
 from milepost.papers.experiment import MissingDataError
 
 _GAMES = ("mileposts", "lichess", "engines")
@@ -153,11 +154,12 @@ class Folder:
         stamps
             What tells its inputs apart.
         make
-            Makes it.
+            Makes it; the code that it may run is looked at too.
         """
         from milepost.io.files import write_table
 
-        digest = hashlib.sha256("\n".join(stamps).encode("utf-8")).hexdigest()[:12]
+        facts = "\n".join([*stamps, code_digest(make)])
+        digest = hashlib.sha256(facts.encode("utf-8")).hexdigest()[:12]
         path = self.work / f"{name.replace('/', '-')}-{digest}.parquet"
         if path.exists():
             return pl.read_parquet(path)

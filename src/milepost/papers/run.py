@@ -7,7 +7,6 @@ SVG file for each chart, and ``result.json``, written last: a folder without it 
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 import re
 from collections.abc import Iterable, Mapping
@@ -19,6 +18,7 @@ from typing import Any, Literal
 from milepost import __version__
 from milepost.errors import MilepostError, OutputError
 from milepost.io.files import write_table, write_text
+from milepost.papers.code import code_digest
 from milepost.papers.experiment import Experiment, Finding, MissingDataError, Outcome
 from milepost.papers.folder import Folder
 from milepost.report.charts import save_chart
@@ -109,7 +109,7 @@ def run_experiment(
     made = {
         "made_by": f"milepost {__version__}",
         "command": f"reproduce {experiment.name}",
-        "code": _code_digest(experiment),
+        "code": code_digest(experiment.run),
         "inputs": {name: _digest(folder, name) for name in watched.used},
     }
     return Done(experiment, "done", result=_write(target, experiment, outcome, made, old))
@@ -178,18 +178,9 @@ def _unchanged(old: Mapping[str, Any], experiment: Experiment, folder: Folder) -
     inputs = made.get("inputs")
     if not inputs or made.get("made_by") != f"milepost {__version__}":
         return False
-    if made.get("code") != _code_digest(experiment):
+    if made.get("code") != code_digest(experiment.run):
         return False
     return all(_digest(folder, name) == digest for name, digest in inputs.items())
-
-
-def _code_digest(experiment: Experiment) -> str:
-    """The experiment's module and its helpers: the files whose names begin alike."""
-    source = Path(inspect.getsourcefile(experiment.run) or "")
-    begin = re.match(r"[a-z]+[0-9]*", source.stem)
-    stem = begin[0] if begin else source.stem
-    texts = [each.read_bytes() for each in sorted(source.parent.glob(f"{stem}*.py"))]
-    return hashlib.sha256(b"\0".join(texts)).hexdigest()[:16]
 
 
 def _digest(folder: Folder, name: str) -> str:

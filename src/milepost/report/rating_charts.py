@@ -18,6 +18,7 @@ _BLUE, _ORANGE, _GREEN = PALETTE[0], PALETTE[1], PALETTE[2]
 _BY_MOVES, _OWN = "by moves", "own Elo"
 _ACTUAL, _AT_RATING, _AT_ELO = "actual", "agents of the rating", "agents of the own Elo"
 _EDGE = 100
+_MARGIN = 25
 _MOVES_HEIGHT = 320
 
 
@@ -38,7 +39,7 @@ def bars_chart(ratings: pl.DataFrame, order: Sequence[str], level: float) -> alt
     shown = ratings.head(MOST_BARS)
     rows = [label for label in order if label in set(shown["label"])]
     low, high = _ends(shown, "rating", "low", "high", "elo")
-    closed = shown.with_columns(pl.col("low").fill_null(low), pl.col("high").fill_null(high))
+    closed = _closed(shown, low, high)
     y = alt.Y("label:N", sort=rows, title=None, axis=alt.Axis(labelLimit=260, grid=True))
     x = _x("rating", "Elo", low, high)
     colour = alt.Color(
@@ -62,6 +63,7 @@ def bars_chart(ratings: pl.DataFrame, order: Sequence[str], level: float) -> alt
             .mark_point(shape="diamond", filled=False, strokeWidth=2, size=60)
             .encode(y=y, x=_x("elo", "Elo", low, high), color=colour)
         )
+    layers += _arrows(closed, low, high, _BLUE, y=y)
     return alt.layer(*layers).properties(
         width=560, height=max(22 * len(rows), 60), title=f"Rating by moves, {level:.0%} interval"
     )
@@ -72,10 +74,7 @@ def curve_chart(curve: pl.DataFrame, on_curve: pl.DataFrame, level: float) -> al
     import altair as alt
 
     low, high = float(curve["rating"][0]), float(curve["rating"][-1])
-    closed = on_curve.with_columns(
-        pl.col("low").fill_null(low).clip(low, high),
-        pl.col("high").fill_null(high).clip(low, high),
-    )
+    closed = _closed(on_curve, low, high)
     y_title = "mean scaled error, pawns"
     x = _x("rating", "Elo", low, high)
     lines = []
@@ -116,6 +115,7 @@ def curve_chart(curve: pl.DataFrame, on_curve: pl.DataFrame, level: float) -> al
             x=x, y=alt.Y("expected:Q", title=y_title)
         ),
         groups.mark_point(size=80, opacity=1).encode(x=x, y=at, shape=shape),
+        *_arrows(closed, low, high, INK, y=at),
     ).properties(
         width=640,
         height=440,
@@ -211,9 +211,33 @@ def _shape(place: int) -> str:
 def _ends(frame: pl.DataFrame, *columns: str) -> tuple[float, float]:
     """Ends of an axis that holds all values of the columns, in whole hundreds."""
     values = [value for name in columns for value in frame[name].drop_nulls().to_list()]
-    low = (min(values) // _EDGE) * _EDGE
-    high = (max(values) // _EDGE + 1) * _EDGE
+    # A margin at least, so that what is bounded does not touch the edge.
+    low = ((min(values) - _MARGIN) // _EDGE) * _EDGE
+    high = -((-max(values) - _MARGIN) // _EDGE) * _EDGE
     return float(low), float(high)
+
+
+def _closed(frame: pl.DataFrame, low: float, high: float) -> pl.DataFrame:
+    """Intervals drawn to the edges where they have no bound; `no_low`, `no_high` say where."""
+    return frame.with_columns(
+        pl.col("low").is_null().alias("no_low"),
+        pl.col("high").is_null().alias("no_high"),
+        pl.col("low").fill_null(low).clip(low, high),
+        pl.col("high").fill_null(high).clip(low, high),
+    )
+
+
+def _arrows(frame: pl.DataFrame, low: float, high: float, colour: str, *, y: alt.Y) -> list[Any]:
+    """Arrowheads at the edges, where an interval has no bound."""
+    import altair as alt
+
+    layers = []
+    for side, shape in (("low", "triangle-left"), ("high", "triangle-right")):
+        endless = frame.filter(pl.col(f"no_{side}"))
+        if len(endless):
+            mark = alt.Chart(endless).mark_point(shape=shape, color=colour, size=70, opacity=0.8)
+            layers.append(mark.encode(x=_x(side, "Elo", low, high), y=y))
+    return layers
 
 
 def _x(field: str, title: str, low: float, high: float) -> alt.X:

@@ -165,7 +165,7 @@ def _charts(named: pl.DataFrame, pictures: Pictures, level: float) -> list[Chart
             f"Ratings with their {level:.0%} intervals",
             bars_chart(pictures.ratings, order, level),
             "Ratings with intervals",
-            "A bar that reaches the edge has no bound on that side."
+            "An arrow at the edge: the interval has no bound on that side."
             + (f" The {MOST_BARS} groups with most turns." if len(order) > MOST_BARS else ""),
         ),
         Chart(

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import polars as pl
 import pytest
-from benchmarks.otb_games import by_month
-from benchmarks.outcome_links import fit_link
-from benchmarks.prediction_tables import difference
 from scipy.special import ndtr
+from studies.otb_games import by_month
+from studies.outcome_links import fit_link
+from studies.prediction_tables import difference
 
 
 def test_the_link_finds_the_numbers_that_made_the_games() -> None:

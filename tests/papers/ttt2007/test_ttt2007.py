@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -286,3 +287,21 @@ def test_the_real_table(shared_data: Path) -> None:
     scores = games_of(folder)["score"]
     share = float((scores == 0.5).sum()) / len(scores)
     assert naive_log_evidence(share) == pytest.approx(-1.0980, abs=5e-5)
+
+
+def test_the_figure_of_games_a_year_rises_with_the_games() -> None:
+    years = list(range(1900, 1906))
+    by_year = pl.DataFrame({"year": years, "games": [10**power for power in range(6)]})
+    (area,) = re.findall(r'aria-roledescription="area mark"[^>]* d="([^"]+)"', svg_of(by_year))
+    heights = {float(y) for y in re.findall(r"[ML][-\d.]+,([-\d.]+)", area)}
+    # One level a year, a decade apart each: an axis from one to a million in six steps.
+    assert len(heights) == len(years)
+    steps = np.diff(sorted(heights))
+    assert steps == pytest.approx(steps.mean(), abs=0.01)
+
+
+def svg_of(by_year: pl.DataFrame) -> str:
+    from milepost.papers.ttt2007.games import _chart
+    from milepost.report.charts import svg_text
+
+    return svg_text(_chart(by_year))

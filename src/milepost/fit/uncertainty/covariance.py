@@ -89,7 +89,7 @@ def percentile_covariance(problem: Problem, said: Evaluated, grid: Floats = GRID
 
     J is the expected slope under the model, -E[up_q d ln p]. The slope of the choices as they fell
     rests on the few decisions that straddle q, weighted with 1/p: with 300 decisions intervals from
-    it cover 88 to 93 %, those from the expected one 95 to 97 % (`benchmarks/study_coverage.py`).
+    it cover 88 to 93 %, those from the expected one 95 to 97 % (`studies/coverage.py`).
     """
     weights = problem.weights
     slopes = said.up_slopes / weights.sum()

@@ -9,7 +9,7 @@ import polars as pl
 from milepost.papers.experiment import FAILS, HOLDS, TOO_LITTLE, Finding, Outcome, experiment
 from milepost.papers.folder import Folder
 from milepost.papers.ttt2007.data import ABOUT, SPANS, THIN_BEFORE, games_of, history_of
-from milepost.report.charts import year_axis
+from milepost.report.charts import PALETTE, year_axis
 
 _PAPER_GAMES = 3_500_000
 _PAPER_VARIABLES, _PAPER_FACTORS = 11_700_000, 15_200_000
@@ -116,12 +116,23 @@ def _by_decade(games: pl.DataFrame) -> pl.DataFrame:
 def _chart(by_year: pl.DataFrame) -> Any:
     import altair as alt
 
+    # A logarithmic axis has no zero for the area to stand on: it stands on one game.
+    tens = [10**power for power in range(len(str(max(by_year["games"]))) + 1)]
+    scale = alt.Scale(type="log", domain=[1, tens[-1]])
     return (
         alt.Chart(by_year)
-        .mark_area(line=True, opacity=0.35, color="#0072B2", interpolate="step-after")
+        .mark_area(
+            line={"color": PALETTE[0]}, opacity=0.35, color=PALETTE[0], interpolate="step-after"
+        )
         .encode(
             x=year_axis(),
-            y=alt.Y("games:Q", title="games (logarithmic)", scale=alt.Scale(type="log")),
+            y=alt.Y(
+                "games:Q",
+                title="games (logarithmic)",
+                scale=scale,
+                axis=alt.Axis(values=tens, format=","),
+            ),
+            y2=alt.Y2Datum(1),
         )
         .properties(title="Games a year")
     )

@@ -1,6 +1,6 @@
 """The mileposts of 2011-2014 fitted, and all models compared, on real turns.
 
-Run it with ``python -m benchmarks.study_models [--only table|models] [--everything]``; it needs
+Run it with ``python -m studies.models [--only table|models] [--everything]``; it needs
 ``../shared/data/analysis`` and says so if it is not there.
 
 1. the paper's table: Elo, N, s, c, c_fit, s_fit, match rate and scaled error projected and actual,
@@ -16,8 +16,8 @@ import time
 
 import numpy as np
 import polars as pl
-from benchmarks.real_spreads import RANDOM_TURNS, read_turns, spreads_of
 from scipy import stats
+from studies.real_spreads import RANDOM_TURNS, read_turns, spreads_of
 
 from milepost.choice import Spreads
 from milepost.fit import compare, fit_cohorts

@@ -1,9 +1,9 @@
 """How well ratings by moves do: against simpler statistics, held out, and how many turns they take.
 
-    python -m benchmarks.study_ratings baselines    # cross-validated, 2011-2014
-    python -m benchmarks.study_ratings heldout      # the other periods, shipped calibration
-    python -m benchmarks.study_ratings power        # turns to tell neighbours apart
-    python -m benchmarks.study_ratings plans --stores quick=DIR --stores standard=DIR …
+    python -m studies.ratings baselines    # cross-validated, 2011-2014
+    python -m studies.ratings heldout      # the other periods, shipped calibration
+    python -m studies.ratings power        # turns to tell neighbours apart
+    python -m studies.ratings plans --stores quick=DIR --stores standard=DIR …
 
 All but the last read `../shared/data/analysis`. `heldout` was run once, after everything about the
 calibration was fixed on 2011-2014.
@@ -17,8 +17,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import polars as pl
-from benchmarks.real_spreads import ANALYSIS, RANDOM_TURNS, read_turns, spreads_of
 from scipy.stats import norm
+from studies.real_spreads import ANALYSIS, RANDOM_TURNS, read_turns, spreads_of
 
 from milepost.choice import Spreads
 from milepost.choice.spreads import Ints

@@ -299,6 +299,7 @@ def simulate_game(pairing: Pairing, *, engine_path: str, seed: int) -> Played:
         "TimeControl": f"{START_SECONDS}+{INCREMENT_SECONDS}",
         "Termination": termination,
         "PlyCount": str(game.end().ply()),
+        # Where the script lay when the shipped games were made: they say so.
         "Annotator": f"simulated by examples/make_sample.py, seed {seed}",
     }
     game.headers.update(tags)

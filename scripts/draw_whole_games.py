@@ -1,6 +1,6 @@
 """Draw the whole games from which the shipped calibration's spread of players was measured.
 
-    python -m benchmarks.draw_whole_games turns.parquet -o whole.parquet
+    python scripts/draw_whole_games.py turns.parquet -o whole.parquet
     milepost analyse whole.parquet --store whole-games
 
 `turns.parquet` is what `milepost turns mileposts/2011-2014` writes. Up to five players of each

@@ -2,7 +2,7 @@
 
 The subsample: games of 2008-2012 between players of Elo 2650 and more. Each half-year from 2010 on
 every method is fitted to all its earlier games; a player's strength is that of his or her last
-game. Margin, lead and spread of one link (`benchmarks.outcome_links`) are fitted to the predictions
+game. Margin, lead and spread of one link (`studies.outcome_links`) are fitted to the predictions
 of 2010, and 2011-2012 count. Every method thus has the same games, and the same three numbers.
 """
 
@@ -15,10 +15,10 @@ from collections.abc import Callable
 
 import numpy as np
 import polars as pl
-from benchmarks.otb_games import Bools, Floats, Games
-from benchmarks.outcome_links import fit_link
-from benchmarks.prediction_methods import Ours
 from scipy.special import ndtr
+from studies.otb_games import Bools, Floats, Games
+from studies.outcome_links import fit_link
+from studies.prediction_methods import Ours
 
 from milepost.history import fit
 from milepost.history.fit import _fresh_state

@@ -1,6 +1,6 @@
 """Do the intervals cover? Recovery of known agents on real spreads, many times.
 
-Run it with ``python -m benchmarks.study_coverage [--fits N] [--methods …]``. For shares and powers,
+Run it with ``python -m studies.coverage [--fits N] [--methods …]``. For shares and powers,
 five curves and 300, 1,500 and 5,000 turns drawn from ``../shared/data/analysis`` (without it: from
 simulated spreads), an agent of known (s, c) chooses, and is fitted; seeds are fixed beforehand: the
 cell's number and the repetition's make the seed. Each cell must lie inside the 99.9 % binomial band
@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 from benchmarks.bench_fit import simulated
-from benchmarks.real_spreads import RANDOM_TURNS, read_turns, spreads_of
 from scipy import stats
+from studies.real_spreads import RANDOM_TURNS, read_turns, spreads_of
 
 from milepost.choice import Agent, Spreads
 from milepost.choice.attraction.curves import CURVES

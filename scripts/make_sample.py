@@ -2,7 +2,7 @@
 
 Run from the root of the repository:
 
-    python examples/make_sample.py
+    python scripts/make_sample.py
 
 The world of the sample, and how a move is chosen, are in `sample_league.py` beside this file. It
 takes about an hour of engine time; finished games are kept in the folder `--work`, so that a run
@@ -34,7 +34,7 @@ from milepost.analysis.store.store import EvaluationStore
 from milepost.tables import EVALUATIONS
 
 if TYPE_CHECKING:
-    from examples import sample_league as league
+    from scripts import sample_league as league
 else:
     # A script has its own folder on the path, not the root the type checker starts from.
     import sample_league as league
@@ -108,7 +108,7 @@ name is that of a real player.
 
 | | |
 |---|---|
-| made by | `examples/make_sample.py`, seed {seed} |
+| made by | `scripts/make_sample.py`, seed {seed} |
 | engine | {engine_name}, plan quick, set-up `{setup}` |
 | agents | those of the calibration `{league.CALIBRATION}` |
 | games | {len(games)}, the seasons {league.FIRST_YEAR} to {last_year}, each a single round robin |

@@ -1,6 +1,6 @@
 """Games from 2010 on, each month predicted from what came before only, beside other ratings.
 
-Run it with ``python -m benchmarks.study_prediction --work FOLDER``; it needs ``../shared/data`` and
+Run it with ``python -m studies.prediction --work FOLDER``; it needs ``../shared/data`` and
 says so if it is not there. What is in the folder is not computed again. ``--tune NAME`` searches
 on from the numbers of a method, on games before 2010 only; ``--check`` compares the windowed
 updates with full fits; ``--others`` runs other people's packages on a subsample; ``--draws``
@@ -20,9 +20,9 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from benchmarks import prediction_others
-from benchmarks.otb_games import RESULTS, Floats, Games, by_month, read_games
-from benchmarks.prediction_methods import (
+from studies import prediction_others
+from studies.otb_games import RESULTS, Floats, Games, by_month, read_games
+from studies.prediction_methods import (
     TRAIN,
     Ours,
     descend,
@@ -35,8 +35,8 @@ from benchmarks.prediction_methods import (
     run_ours,
     training,
 )
-from benchmarks.prediction_numbers import ELO_K, GLICKO, JOIN_WEIGHT, OURS
-from benchmarks.prediction_tables import OFFICIAL, print_tables, sums_by_month
+from studies.prediction_numbers import ELO_K, GLICKO, JOIN_WEIGHT, OURS
+from studies.prediction_tables import OFFICIAL, print_tables, sums_by_month
 
 TUNING_WINDOW = 6
 """Months smoothed again while numbers are searched: half of what the study does, for time."""

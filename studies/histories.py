@@ -1,6 +1,6 @@
 """Histories beside what is known: FIDE's ratings, the champions, and three other games.
 
-Run it with ``python -m benchmarks.study_histories [chess|tennis|football|go ...]``; it needs
+Run it with ``python -m studies.histories [chess|tennis|football|go ...]``; it needs
 ``../shared/data`` and says so if it is not there. The tables it prints stand in docs/histories.md.
 Tennis results: Jeff Sackmann's tennis_atp, CC BY-NC-SA 4.0.
 """
@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-from benchmarks.otb_games import DATA, RESULTS, read_games
-from benchmarks.outcome_links import fit_link
 from scipy import stats
+from studies.otb_games import DATA, RESULTS, read_games
+from studies.outcome_links import fit_link
 
 from milepost.history import History, SkippedResultsWarning, fit
 from milepost.history.baselines.elo import run_elo

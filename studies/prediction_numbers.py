@@ -1,6 +1,6 @@
 """The numbers of the prediction study, all found on games before 2010.
 
-Points of our scale: 1.6 of them are one point of Elo. `--tune` of `benchmarks.study_prediction`
+Points of our scale: 1.6 of them are one point of Elo. `--tune` of `studies.prediction`
 searches on from them; docs/prediction.md says how they were found.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from benchmarks.prediction_methods import Ours, without
+from studies.prediction_methods import Ours, without
 
 ELO_K = {"k": 20.0, "provisional_k": 40.0}
 """The best of K 10, 15, 20, 30 with 40, 80, 120 for the first 30 games, on 2005-2009."""

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from benchmarks.otb_games import Bools, Floats, Games
+from studies.otb_games import Bools, Floats, Games
 
 FIRST = 2010
 SPANS = {

@@ -1,6 +1,6 @@
-"""The methods of `benchmarks.study_prediction`: strengths before each month, and what they say.
+"""The methods of `studies.prediction`: strengths before each month, and what they say.
 
-The numbers stand in `benchmarks.prediction_numbers`, found on games before 2010.
+The numbers stand in `studies.prediction_numbers`, found on games before 2010.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from benchmarks.otb_games import Floats, Games
-from benchmarks.outcome_links import fit_link
+from studies.otb_games import Floats, Games
+from studies.outcome_links import fit_link
 
 from milepost.history.baselines.elo import run_elo
 from milepost.history.baselines.glicko2 import run_glicko2
