@@ -157,13 +157,13 @@ def _join_rows(rows: list[dict[str, Any]]) -> pl.DataFrame:
 
 
 def with_keys(games: pl.DataFrame, players: pl.DataFrame) -> pl.DataFrame:
-    """Set white_key and black_key of a games frame from a players table."""
-    keys = players.select("spelling", "fide_id", "key")
+    """Set keys and names to show (white_key, white_name …) of games from a players table."""
+    known = players.select("spelling", "fide_id", "key", "name")
     for side in ("white", "black"):
         games = (
-            games.drop(f"{side}_key", strict=False)
+            games.drop(f"{side}_key", f"{side}_name", strict=False)
             .join(
-                keys.rename({"key": f"{side}_key"}),
+                known.rename({"key": f"{side}_key", "name": f"{side}_name"}),
                 left_on=[side, f"{side}_fide_id"],
                 right_on=["spelling", "fide_id"],
                 how="left",
@@ -172,6 +172,32 @@ def with_keys(games: pl.DataFrame, players: pl.DataFrame) -> pl.DataFrame:
             )
         )  # fmt: skip
     return games
+
+
+def with_names(games: pl.DataFrame) -> pl.DataFrame:
+    """Set white_name and black_name, the players' names to show, of games that have keys.
+
+    A name is the spelling that most of these games have for the key; see `_leading`.
+    """
+    sides = [
+        games.select(pl.col(f"{side}_key").alias("key"), pl.col(side).alias("spelling"))
+        for side in ("white", "black")
+    ]
+    length = pl.col("spelling").str.len_chars()
+    leading = (
+        pl.concat(sides)
+        .drop_nulls()
+        .group_by("key", "spelling")
+        .agg(pl.len().alias("games"))
+        .sort("key", "games", length, "spelling", descending=[False, True, True, False])
+        .unique("key", keep="first")
+    )
+    names = dict(leading.select("key", "spelling").iter_rows())
+    return games.with_columns(
+        pl.col(f"{side}_key").replace_strict(names, default=None, return_dtype=pl.String)
+        .alias(f"{side}_name")
+        for side in ("white", "black")
+    )  # fmt: skip
 
 
 def _leading(members: Iterable[dict[str, Any]]) -> dict[str, Any]:
