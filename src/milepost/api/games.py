@@ -34,7 +34,9 @@ from milepost.games.load import (
 )
 from milepost.games.pgn.blocks import Chunk
 from milepost.games.pgn.readers import HEADER_BATCH, read_chunk, read_headers
+from milepost.games.pgn.speeds import NOT_STANDARD
 from milepost.games.players.lookalikes import likely_duplicates
+from milepost.games.players.resolve import people
 from milepost.games.results.from_table import parse_mapping
 from milepost.games.selection.criteria import (
     Criteria,
@@ -56,6 +58,7 @@ from milepost.io.work import Frames, WorkFolder, run_tasks, source_identity
 from milepost.tables import ERRORS, GAMES, RESULTS, TURNS, as_frame
 
 __all__ = [
+    "NOT_STANDARD",
     "Criteria",
     "Selection",
     "Summary",
@@ -65,6 +68,7 @@ __all__ = [
     "milepost_grid",
     "parse_mapping",
     "parse_years",
+    "people",
     "read_games",
     "read_results",
     "read_turns",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from milepost.analysis.plans import Plan
-    from milepost.analysis.run.run import RunState
+    from milepost.analysis.run.state import RunState
     from milepost.intrinsic.rating.fit_row import FitRow
 
 Append = Annotated[

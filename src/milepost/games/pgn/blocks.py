@@ -263,7 +263,7 @@ def cut_chunks(
         last_line = 1
         try:
             with open_bytes(source) as raw:
-                # A plain file's bytes are read here anyway: nobody need read them again for a digest.
+                # A plain file's bytes are read here anyway: a digest of them costs little.
                 plain = raw.compression is None and source.path is not None
                 stream = DigestingStream(raw, digest=reading.digest or plain)
                 path = None if raw.compression or keep_bytes else source.path

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from milepost.errors import TableError
 from milepost.games.players.names import normalise_name, normalise_names
+from milepost.io.files import read_table
 from milepost.tables import PLAYERS, as_frame
 
 NAME_COLUMNS = ("spelling", "fide_id", "games", "first_year", "last_year")
@@ -64,7 +66,8 @@ def find_players(games: Any, *, aliases: Any = None) -> pl.DataFrame:
     games
         A games table (polars, pandas, Arrow); the columns white and black are enough.
     aliases
-        A table with the columns `spelling` and `name`: each spelling is that name's player.
+        A table with the columns `spelling` and `name`, or its file: each spelling is that name's
+        player.
 
     Returns
     -------
@@ -84,6 +87,37 @@ def find_players(games: Any, *, aliases: Any = None) -> pl.DataFrame:
     counts = NameCounts()
     counts.add(frame)
     return resolve_players(counts.table(), aliases=aliases)
+
+
+def people(players: pl.DataFrame) -> pl.DataFrame:
+    """Return one row a player of a players table, those with most games first.
+
+    Returns
+    -------
+    polars.DataFrame
+        `name`, `spellings`, `fide_ids`, `games`, `first_year`, `last_year`, `joined_by`, `key`.
+    """
+
+    def listed(column: str, separator: str) -> pl.Expr:
+        values = pl.col(column).drop_nulls().unique().sort().cast(pl.String)
+        return values.str.join(separator)
+
+    return (
+        players.group_by("key")
+        .agg(
+            pl.col("name").first(),
+            listed("spelling", " | ").alias("spellings"),
+            listed("fide_id", " ").alias("fide_ids"),
+            pl.col("games").sum(),
+            pl.col("first_year").min(),
+            pl.col("last_year").max(),
+            listed("joined_by", ", "),
+        )
+        .sort("games", "key", descending=[True, False])
+        .select(
+            "name", "spellings", "fide_ids", "games", "first_year", "last_year", "joined_by", "key"
+        )
+    )
 
 
 def resolve_players(names: pl.DataFrame, *, aliases: Any = None) -> pl.DataFrame:
@@ -217,7 +251,7 @@ def _leading(members: Iterable[dict[str, Any]]) -> dict[str, Any]:
 def _aliases(aliases: Any) -> dict[str, str]:
     if aliases is None:
         return {}
-    frame = as_frame(aliases)
+    frame = read_table(aliases) if isinstance(aliases, str | Path) else as_frame(aliases)
     if not {"spelling", "name"} <= set(frame.columns):
         raise TableError(
             f"an alias table needs the columns spelling and name; found {', '.join(frame.columns)}"

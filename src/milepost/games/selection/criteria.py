@@ -19,8 +19,8 @@ NO_SPEED = "speed not known"
 """The reason for which a game is left out whose speed nothing tells, where one is asked for."""
 _NEARLY_ALL = 0.9
 _ADVICE = {
-    NO_SPEED: "they have no time control, and their events' names say nothing; to keep them, exclude "
-    "the other speeds (rapid, blitz, bullet, correspondence) instead of asking for one only",
+    NO_SPEED: "they have no time control, and their events' names say nothing; to keep them, "
+    "exclude the other speeds (rapid, blitz, bullet, correspondence) instead of asking for one",
     "year": "do their dates hold years?",
     "Elo of white": "do they have Elo tags? A wider band takes in more",
     "Elo of black": "do they have Elo tags? A wider band takes in more",
