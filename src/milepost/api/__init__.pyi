@@ -1,2 +1,4 @@
+from . import analyses as analyses
 from . import decisions as decisions
+from . import games as games
 from . import ratings as ratings
