@@ -335,7 +335,7 @@ SPREADS = Table(
 
 _OF_THE_TURN = (
     "move_number", "colour", "opponent", "opponent_elo", "phase", "speed", "event", "year", "score",
-    "clock_before", "seconds", "position", "played",
+    "clock_before", "seconds", "position", "played", "mover_name", "opponent_name",
 )  # fmt: skip
 
 DECISIONS = Table(
