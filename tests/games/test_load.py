@@ -12,10 +12,16 @@ from polars.testing import assert_frame_equal
 
 from milepost.errors import InputError, TableError
 from milepost.games.load import read_tables, settle_games
+from milepost.games.stream import Summary
 from milepost.io.files import write_table
 from milepost.io.provenance import table_inputs
 from milepost.io.sources import are_tables, find_sources
 from milepost.tables import ERRORS, GAMES
+
+
+def settled(paths: list[Path], **options: Any) -> tuple[pl.DataFrame, Summary, pl.DataFrame]:
+    """Games tables with who is who settled over all of them."""
+    return settle_games(read_tables(find_sources(paths)), **options)
 
 
 def _games(*ids: str, source: str = "x.pgn", **more: Any) -> pl.DataFrame:
@@ -51,7 +57,8 @@ def test_one_table_comes_as_it_is_with_keys(tmp_path: Path) -> None:
     write_table(games, path)
     loaded, summary, errors = settled([path])
     keys = ["white_key", "black_key"]
-    assert_frame_equal(loaded.drop(keys), games.drop(keys))
+    names = ["white_name", "black_name"]
+    assert_frame_equal(loaded.drop(*keys, *names), games.drop(keys))
     assert loaded["white_key"].to_list() == ["white, a", "white, b"]
     assert (summary.files, summary.games, summary.kept, summary.players) == (1, 2, 2, 4)
     assert len(errors) == 0
@@ -108,7 +115,7 @@ def test_empty_selection_can_be_loaded(tmp_path: Path) -> None:
     path = tmp_path / "sets.parquet"
     write_table(_games("a", group="2000").clear(), path)
     loaded, summary, errors = settled([path])
-    assert loaded.columns == [*GAMES.names, "group"]
+    assert loaded.columns == [*GAMES.names, "group", "white_name", "black_name"]
     assert (summary.kept, len(errors)) == (0, 0)
 
 
@@ -133,7 +140,7 @@ def test_columns_that_only_one_table_has_are_kept(tmp_path: Path) -> None:
     write_table(_games("a").with_columns(note=pl.lit("x")), one)
     write_table(_games("b"), two)
     loaded, _, _ = settled([one, two])
-    assert loaded.columns == [*GAMES.names, "note"]
+    assert loaded.columns == [*GAMES.names, "note", "white_name", "black_name"]
     assert loaded["note"].to_list() == ["x", None]
 
 

@@ -29,7 +29,7 @@ from milepost.games.load import (
     results_of_stream,
     results_of_tables,
     settle_games,
-    tables_of,
+    tables_or_pgn,
     turns_of_stream,
 )
 from milepost.games.pgn.blocks import Chunk
@@ -413,12 +413,12 @@ class _Chosen:
 def _select(
     data: Inputs | Any, criteria: Sequence[Criteria], target: Target | None, options: dict[str, Any]
 ) -> _Chosen:
-    tables = tables_of(data)
-    if tables is None:
-        return _select_from_pgn(find_sources(data), criteria, target, options)
+    found = tables_or_pgn(data)
+    if isinstance(found, Sources):
+        return _select_from_pgn(found, criteria, target, options)
     keep = options.get("keep_duplicates", False)
     games, summary, errors = settle_games(
-        tables, aliases=options.get("aliases"), keep_duplicates=keep
+        found, aliases=options.get("aliases"), keep_duplicates=keep
     )
     games = games.drop("white_name", "black_name")
     events = event_kinds(games)

@@ -22,7 +22,7 @@ from milepost.games.stream import GameStream, Summary
 from milepost.games.turns.replay import BOOK_MOVES, attach_games, turns_of_games
 from milepost.io.files import read_table, typed_table
 from milepost.io.progress import Report
-from milepost.io.sources import Inputs, Source, find_sources
+from milepost.io.sources import Inputs, Source, Sources, find_sources
 from milepost.io.work import Frames
 from milepost.tables import ERRORS, GAMES, RESULTS, TURNS, Table, as_frame, is_frame
 
@@ -63,12 +63,12 @@ def read_games(
     games, errors
         See `milepost.tables.GAMES` and `milepost.tables.ERRORS`.
     """
-    tables = tables_of(data)
-    if tables is not None:
-        games, _, errors = settle_games(tables, aliases=aliases, keep_duplicates=keep_duplicates)
+    found = tables_or_pgn(data)
+    if not isinstance(found, Sources):
+        games, _, errors = settle_games(found, aliases=aliases, keep_duplicates=keep_duplicates)
         return games.drop("white_name", "black_name"), errors
     options = {"aliases": aliases, "keep_duplicates": keep_duplicates, "workers": workers}
-    with GameStream(data, read_chunk, progress=progress, **options) as stream:
+    with GameStream(found, read_chunk, progress=progress, **options) as stream:
         frames = (games.select(GAMES.names) for games in stream.frames())
         return pl.concat([GAMES.empty(), *frames]), stream.all_errors()
 
@@ -104,12 +104,12 @@ def read_turns(
     InputError
         If a table holds neither games nor turns, or a game's moves are not legal.
     """
-    tables = tables_of(data)
-    if tables is not None:
-        frames = [_turns_of_table(name, frame, book_moves) for name, frame in tables]
+    found = tables_or_pgn(data)
+    if not isinstance(found, Sources):
+        frames = [_turns_of_table(name, frame, book_moves) for name, frame in found]
         return pl.concat([TURNS.empty(), *frames]), ERRORS.empty()
     options = {"aliases": aliases, "keep_duplicates": keep_duplicates, "workers": workers}
-    with GameStream(data, TurnsReader(book_moves), progress=progress, **options) as stream:
+    with GameStream(found, TurnsReader(book_moves), progress=progress, **options) as stream:
         return pl.concat([TURNS.empty(), *turns_of_stream(stream)]), stream.all_errors()
 
 
@@ -149,10 +149,10 @@ def read_results(
     results, errors
         See `milepost.tables.RESULTS` and `milepost.tables.ERRORS`.
     """
-    tables = tables_of(data)
-    if tables is not None:
+    found = tables_or_pgn(data)
+    if not isinstance(found, Sources):
         results, errors, _ = results_of_tables(
-            tables,
+            found,
             mapping,
             keep_names=keep_names,
             aliases=aliases,
@@ -161,7 +161,7 @@ def read_results(
         return results, errors
     check_headers_options(mapping, keep_names=keep_names)
     options = {"aliases": aliases, "keep_duplicates": keep_duplicates, "progress": progress}
-    with GameStream(data, read_headers, batch_games=HEADER_BATCH, **options) as stream:
+    with GameStream(found, read_headers, batch_games=HEADER_BATCH, **options) as stream:
         frames = results_of_stream(stream, require_moves=False)
         return pl.concat([RESULTS.empty(), *frames]), stream.all_errors()
 
@@ -194,22 +194,22 @@ def list_players(
     polars.DataFrame
         See `milepost.tables.PLAYERS`.
     """
-    tables = tables_of(data)
-    if tables is not None:
-        return find_players(_concatenated(tables), aliases=aliases)
+    found = tables_or_pgn(data)
+    if not isinstance(found, Sources):
+        return find_players(_concatenated(found), aliases=aliases)
     counts = NameCounts()
-    with GameStream(data, read_headers, batch_games=HEADER_BATCH, progress=progress) as stream:
+    with GameStream(found, read_headers, batch_games=HEADER_BATCH, progress=progress) as stream:
         for games in stream.frames():
             counts.add(games)
     return resolve_players(counts.table(), aliases=aliases)
 
 
-def tables_of(data: Inputs | Any) -> list[NamedFrame] | None:
-    """Return the tables that the data are, or `None` if they are PGN."""
+def tables_or_pgn(data: Inputs | Any) -> list[NamedFrame] | Sources:
+    """Return the tables that the data are, or the files if they are PGN; looked for once."""
     if is_frame(data):
         return [(None, as_frame(data))]
     sources = find_sources(data)
-    return read_tables(sources) if sources.are_tables else None
+    return read_tables(sources) if sources.are_tables else sources
 
 
 def read_tables(sources: Iterable[Source]) -> list[NamedFrame]:
