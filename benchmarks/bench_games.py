@@ -30,7 +30,7 @@ os.environ["POLARS_MAX_THREADS"] = "1"  # before polars is imported: one core ag
 
 import chess.pgn
 
-from milepost.games.convert import Target, write_results, write_turns
+from milepost.api.games import Target, write_results, write_turns
 from milepost.games.pgn.blocks import Reading, cut_batches
 from milepost.games.pgn.readers import HEADER_BATCH, read_headers
 from milepost.io.sources import find_sources

@@ -104,6 +104,13 @@ class Table:
             ) from error
 
 
+def is_frame(data: Any) -> bool:
+    """Whether `data` is a table in memory that `as_frame` takes, and no name of a file."""
+    return isinstance(data, pl.DataFrame | pl.LazyFrame) or any(
+        hasattr(data, name) for name in ("__arrow_c_stream__", "__dataframe__")
+    )
+
+
 def as_frame(data: Any) -> pl.DataFrame:
     """Return `data` as a polars frame: polars as it is, pandas and others through Arrow.
 
@@ -116,7 +123,7 @@ def as_frame(data: Any) -> pl.DataFrame:
         return data
     if isinstance(data, pl.LazyFrame):
         return data.collect()
-    if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__dataframe__"):
+    if is_frame(data):
         try:
             return pl.DataFrame(data)
         except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
@@ -176,6 +183,8 @@ RESULTS = Table(
         Column("time", None, "a date, or a number on any scale (years, seasons)", True),
         Column("player_1", _TEXT, "key of the first player", True),
         Column("player_2", _TEXT, "key of the second player", True),
+        Column("name_1", _TEXT, "the first player's name as written; null = as the key"),
+        Column("name_2", _TEXT, "the second player's name as written; null = as the key"),
         Column("score", pl.Float64, "1 if player_1 won, 0.5 for a draw, 0 if player_2 won", True),
         Column("first_mover", pl.Int8, "1 or 2: who moved first (White); null = nobody"),
         Column("elo_1", _ELO, "rating of player_1 in the source"),
@@ -183,6 +192,12 @@ RESULTS = Table(
         Column("event", _TEXT, "the event's name"),
         Column("round", _TEXT, "the round as given"),
         Column("speed", _TEXT, "classical, rapid, blitz, bullet, correspondence; null = not known"),
+        Column(
+            "fast",
+            pl.Boolean,
+            "whether it was a fast game: as the source flags it, else by the speed (rapid, blitz, "
+            "bullet); null = not known",
+        ),
         Column("full_moves", _COUNT, "number of the last move; 0 = no moves given (forfeit?)"),
         Column("time_known", _TEXT, "how much of the date is known: day, month or year"),
         Column("weight", pl.Float64, "how much the comparison counts; null = 1"),
@@ -200,6 +215,8 @@ TURNS = Table(
         Column("move_number", _COUNT, "the number of the move as players count it"),
         Column("mover", _TEXT, "key of the player to move", True),
         Column("opponent", _TEXT, "key of the other player"),
+        Column("mover_name", _TEXT, "the mover's name as written: the most frequent spelling"),
+        Column("opponent_name", _TEXT, "the opponent's name as written"),
         Column("colour", _TEXT, "white or black: the mover's"),
         Column("mover_elo", _ELO, "the mover's Elo in the tags"),
         Column("opponent_elo", _ELO, "the opponent's Elo in the tags"),
@@ -318,7 +335,7 @@ SPREADS = Table(
 
 _OF_THE_TURN = (
     "move_number", "colour", "opponent", "opponent_elo", "phase", "speed", "event", "year", "score",
-    "clock_before", "seconds", "position", "played",
+    "clock_before", "seconds", "position", "played", "mover_name", "opponent_name",
 )  # fmt: skip
 
 DECISIONS = Table(

@@ -11,11 +11,17 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from milepost.errors import InputError, TableError
-from milepost.games.load import load_games
+from milepost.games.load import read_tables, settle_games
+from milepost.games.stream import Summary
 from milepost.io.files import write_table
 from milepost.io.provenance import table_inputs
 from milepost.io.sources import are_tables, find_sources
 from milepost.tables import ERRORS, GAMES
+
+
+def settled(paths: list[Path], **options: Any) -> tuple[pl.DataFrame, Summary, pl.DataFrame]:
+    """Games tables with who is who settled over all of them."""
+    return settle_games(read_tables(find_sources(paths)), **options)
 
 
 def _games(*ids: str, source: str = "x.pgn", **more: Any) -> pl.DataFrame:
@@ -49,16 +55,17 @@ def test_one_table_comes_as_it_is_with_keys(tmp_path: Path) -> None:
     path = tmp_path / "games.parquet"
     games = _games("a", "b")
     write_table(games, path)
-    loaded, summary, errors = load_games(find_sources([path]))
+    loaded, summary, errors = settled([path])
     keys = ["white_key", "black_key"]
-    assert_frame_equal(loaded.drop(keys), games.drop(keys))
+    names = ["white_name", "black_name"]
+    assert_frame_equal(loaded.drop(*keys, *names), games.drop(keys))
     assert loaded["white_key"].to_list() == ["white, a", "white, b"]
     assert (summary.files, summary.games, summary.kept, summary.players) == (1, 2, 2, 4)
     assert len(errors) == 0
 
 
 def test_game_in_two_tables_is_left_out_and_reported(two_tables: list[Path]) -> None:
-    loaded, summary, errors = load_games(find_sources(two_tables))
+    loaded, summary, errors = settled(two_tables)
     assert loaded["game_id"].to_list() == ["a", "b", "c"]
     assert loaded["source"].to_list() == ["one.pgn", "one.pgn", "two.pgn"]
     assert (summary.games, summary.kept, summary.findings["duplicate"]) == (4, 3, 1)
@@ -70,7 +77,7 @@ def test_game_in_two_tables_is_left_out_and_reported(two_tables: list[Path]) -> 
 
 
 def test_duplicates_are_kept_on_demand_but_reported(two_tables: list[Path]) -> None:
-    loaded, summary, errors = load_games(find_sources(two_tables), keep_duplicates=True)
+    loaded, summary, errors = settled(two_tables, keep_duplicates=True)
     assert loaded["game_id"].to_list() == ["a", "b", "b", "c"]
     assert (summary.kept, summary.findings["duplicate"]) == (4, 1)
     assert errors["reason"].to_list() == ["kept: same game (identical) as one.pgn line 20"]
@@ -80,7 +87,7 @@ def test_groups_of_a_selection_are_no_duplicates_of_each_other(tmp_path: Path) -
     path = tmp_path / "sets.parquet"
     sets = pl.concat([_games("a", group="2000"), _games("a", group="2100")])
     write_table(sets, path)
-    loaded, summary, errors = load_games(find_sources([path]))
+    loaded, summary, errors = settled([path])
     assert loaded["group"].to_list() == ["2000", "2100"]
     assert (summary.findings["duplicate"], len(errors)) == (0, 0)
 
@@ -91,7 +98,7 @@ def test_game_twice_in_one_group_is_a_duplicate_though_another_group_has_it(
     path = tmp_path / "sets.parquet"
     groups = ["2000", "2100", "2100", "2000"]
     write_table(pl.concat([_games("a", group=group) for group in groups]), path)
-    loaded, summary, _ = load_games(find_sources([path]))
+    loaded, summary, _ = settled([path])
     assert loaded["group"].to_list() == ["2000", "2100"]
     assert summary.findings["duplicate"] == 2
 
@@ -100,15 +107,15 @@ def test_games_without_a_group_are_compared_with_each_other(tmp_path: Path) -> N
     plain, grouped = tmp_path / "plain.parquet", tmp_path / "sets.parquet"
     write_table(_games("a", "a"), plain)
     write_table(_games("a", group="2000"), grouped)
-    loaded, _, _ = load_games(find_sources([plain, grouped]))
+    loaded, _, _ = settled([plain, grouped])
     assert loaded["group"].to_list() == [None, "2000"]
 
 
 def test_empty_selection_can_be_loaded(tmp_path: Path) -> None:
     path = tmp_path / "sets.parquet"
     write_table(_games("a", group="2000").clear(), path)
-    loaded, summary, errors = load_games(find_sources([path]))
-    assert loaded.columns == [*GAMES.names, "group"]
+    loaded, summary, errors = settled([path])
+    assert loaded.columns == [*GAMES.names, "group", "white_name", "black_name"]
     assert (summary.kept, len(errors)) == (0, 0)
 
 
@@ -116,7 +123,7 @@ def test_keys_are_settled_over_all_tables(tmp_path: Path) -> None:
     one, two = tmp_path / "one.parquet", tmp_path / "two.parquet"
     write_table(_games("a", white="Carlsen, M", white_fide_id=7, white_key="stale"), one)
     write_table(_games("b", white="Carlsen, Magnus", white_fide_id=7, white_key="old"), two)
-    loaded, _, _ = load_games(find_sources([one, two]))
+    loaded, _, _ = settled([one, two])
     assert loaded["white_key"].to_list() == ["carlsen, magnus"] * 2
 
 
@@ -124,7 +131,7 @@ def test_aliases_count(tmp_path: Path) -> None:
     path = tmp_path / "games.parquet"
     write_table(_games("a"), path)
     aliases = pl.DataFrame({"spelling": ["White, a"], "name": ["Nobody, Special"]})
-    loaded, _, _ = load_games(find_sources([path]), aliases=aliases)
+    loaded, _, _ = settled([path], aliases=aliases)
     assert loaded["white_key"].to_list() == ["nobody, special"]
 
 
@@ -132,8 +139,8 @@ def test_columns_that_only_one_table_has_are_kept(tmp_path: Path) -> None:
     one, two = tmp_path / "one.parquet", tmp_path / "two.parquet"
     write_table(_games("a").with_columns(note=pl.lit("x")), one)
     write_table(_games("b"), two)
-    loaded, _, _ = load_games(find_sources([one, two]))
-    assert loaded.columns == [*GAMES.names, "note"]
+    loaded, _, _ = settled([one, two])
+    assert loaded.columns == [*GAMES.names, "note", "white_name", "black_name"]
     assert loaded["note"].to_list() == ["x", None]
 
 
@@ -141,7 +148,7 @@ def test_table_of_another_kind_is_refused_by_name(tmp_path: Path) -> None:
     path = tmp_path / "other.csv"
     path.write_text("a,b\n1,2\n", encoding="utf-8")
     with pytest.raises(TableError, match=r"other\.csv: the games table needs"):
-        load_games(find_sources([path]))
+        settled([path])
 
 
 def test_pgn_and_tables_do_not_mix(tmp_path: Path) -> None:

@@ -7,14 +7,66 @@ them under a set-up of its own, which names the members.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from milepost.analysis.engine.search_output import MATE_CP, Value
 from milepost.analysis.engine.setup import EngineSetup
+from milepost.analysis.plans import Plan, make_plan
 from milepost.analysis.store.store import EvaluationStore
 from milepost.errors import InputError
 
-MATE_CP = 10_000
-"""A mate in n counts as this less n centipawns where it must be averaged with other values."""
+
+@dataclass(frozen=True)
+class Member:
+    """One member of a jury: an engine, and what it searches."""
+
+    plan: Plan
+    """What to search."""
+    engine: str | None = None
+    """The engine; see `milepost.analysis.engine.setup.find_engine`."""
+
+
+def parse_member(text: str, first: Member) -> Member:
+    """Return the member that differs from the first one as a text says, such as ``depth=12``.
+
+    Parameters
+    ----------
+    text
+        ``engine=``, ``plan=``, ``depth=`` or ``width=``, several of them separated by semicolons.
+    first
+        What holds for all that the text does not name. With another plan, depth and width are that
+        plan's own.
+
+    Raises
+    ------
+    InputError
+        If the text is not of that form, or a number is not at least 1.
+    """
+    given: dict[str, str] = {}
+    for part in text.split(";"):
+        key, equals, value = part.strip().partition("=")
+        if key not in ("engine", "plan", "depth", "width") or not equals:
+            raise InputError(f"a jury: expected engine=, plan=, depth= or width=, got {part!r}")
+        given[key] = value
+    try:
+        numbers = {name: int(given[name]) for name in ("depth", "width") if name in given}
+    except ValueError:
+        raise InputError(f"a jury: depth and width are numbers: {text!r}") from None
+    if min(numbers.values(), default=1) < 1:
+        raise InputError(f"a jury: depth and width are at least 1: {text!r}")
+    name = given.get("plan", first.plan.name)
+    if name == first.plan.name:
+        numbers.setdefault("depth", first.plan.depth)
+        if name == "multipv":
+            numbers.setdefault("width", first.plan.width)
+    plan = make_plan(
+        name,
+        depth=numbers.get("depth"),
+        width=numbers.get("width"),
+        timeout=first.plan.timeout,
+    )
+    return Member(plan, given.get("engine", first.engine))
 
 
 def jury_setup(members: Sequence[EngineSetup]) -> EngineSetup:
@@ -23,7 +75,8 @@ def jury_setup(members: Sequence[EngineSetup]) -> EngineSetup:
         raise InputError("a jury needs at least two members, no two of them alike")
     names = " + ".join(f"{member.name} ({member.plan})" for member in members)
     digests = "+".join(sorted(member.digest for member in members))
-    return EngineSetup(f"jury of {names}", "", (("Members", digests),), "jury")
+    options = (("Mate", str(MATE_CP)), ("Members", digests))
+    return EngineSetup(f"jury of {names}", "", options, "jury")
 
 
 def add_jury(store: EvaluationStore, members: Sequence[EngineSetup]) -> tuple[EngineSetup, int]:
@@ -62,8 +115,9 @@ def average(rows: Sequence[dict[str, Any]], setup: str) -> dict[str, Any]:
     greatest depth of all, and there is nothing at the depths between. A move has a value only where
     every member has one; a shallower value of a move never takes the place of one that is missing.
     Moves with a verdict come first, by its value; others behind, the deeper ones first; equal ones
-    in the first member's order. Moves that have no value anywhere are left out. The nodes are not
-    known if a member's are not.
+    in the first member's order. Moves that have no value anywhere are left out. Mates are averaged
+    as `Value.cents`, on the scale that spreads have too; where all members see a mate for the same
+    side, so does the jury. The nodes are not known if a member's are not.
     """
     shared = [move for move in rows[0]["moves"] if all(move in row["moves"] for row in rows[1:])]
     tables = [_values(row) for row in rows]
@@ -86,8 +140,8 @@ def average(rows: Sequence[dict[str, Any]], setup: str) -> dict[str, Any]:
         (move for move in shared if move in deepest),
         key=lambda move: (-deepest[move], -means[deepest[move], move]),
     )
-    cp = [
-        [means.get((depth, move)) for move in moves]
+    levels = [
+        [Value.of_cents(means[depth, move]) if (depth, move) in means else None for move in moves]
         for depth in range(1, max(deepest.values(), default=0) + 1)
     ]
     nodes = [row["nodes"] for row in rows]
@@ -96,8 +150,8 @@ def average(rows: Sequence[dict[str, Any]], setup: str) -> dict[str, Any]:
         "played": next((row["played"] for row in rows if row["played"] is not None), None),
         "setup": setup,
         "moves": moves,
-        "cp": cp,
-        "mate": [[None] * len(level) for level in cp],
+        "cp": [[value and value.cp for value in level] for level in levels],
+        "mate": [[value and value.mate for value in level] for level in levels],
         "nodes": None if None in nodes else sum(nodes),
     }
 
@@ -106,10 +160,8 @@ def _values(row: dict[str, Any]) -> dict[tuple[int, str], int]:
     values = {}
     for depth, (cps, mates) in enumerate(zip(row["cp"], row["mate"], strict=True), start=1):
         for move, cp, mate in zip(row["moves"], cps, mates, strict=True):
-            if mate is not None:
-                values[depth, move] = MATE_CP - mate if mate > 0 else -MATE_CP - mate
-            elif cp is not None:
-                values[depth, move] = cp
+            if mate is not None or cp is not None:
+                values[depth, move] = Value(cp, mate).cents
     return values
 
 

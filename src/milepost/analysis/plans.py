@@ -15,6 +15,7 @@ depends on the position and the set-up only.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -62,7 +63,7 @@ class Plan:
         if self.depth < 1 or self.width < 1 or self.hash_mb < 1:
             raise InputError("a plan's depth, width and hash must be at least 1")
         if self.name == "standard" and self.first_depth >= self.depth:
-            raise InputError(f"standard: --depth must be more than {self.first_depth}")
+            raise InputError(f"the plan standard: the depth must be more than {self.first_depth}")
 
     @property
     def text(self) -> str:
@@ -109,10 +110,30 @@ def make_plan(
     if name not in PLANS:
         raise InputError(f"unknown plan {name!r}; known are {', '.join(PLANS)}")
     if width is not None and name != "multipv":
-        raise InputError(f"--width is for the plan multipv; {name} has its own")
+        raise InputError(f"a width is for the plan multipv; {name} has its own")
     widths = {"multipv": 10 if width is None else width, "single": 1}
     chosen = DEFAULT_DEPTHS[name] if depth is None else depth
     return Plan(name, chosen, widths.get(name, ALL_MOVES), timeout=timeout)
+
+
+_STANDARD_TEXT = re.compile(r"standard (\d+)\+(\d+) margin (\d+) at least (\d+)")
+_PLAN_TEXT = re.compile(r"(\w+) depth (\d+) width (\d+)")
+
+
+def parse_plan(text: str) -> Plan | None:
+    """Return the plan whose `Plan.text` this is; `None` if it is none, as of imports and juries.
+
+    >>> parse_plan(make_plan("multipv", width=5).text) == make_plan("multipv", width=5)
+    True
+    """
+    if match := _STANDARD_TEXT.fullmatch(text):
+        first, depth, margin, least = map(int, match.groups())
+        plan = Plan("standard", depth, first_depth=first, margin_cp=margin, at_least=least)
+    elif (match := _PLAN_TEXT.fullmatch(text)) and match[1] in PLANS:
+        plan = Plan(match[1], int(match[2]), int(match[3]))
+    else:
+        return None
+    return plan if plan.text == text else None
 
 
 @dataclass(frozen=True)

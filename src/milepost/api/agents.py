@@ -15,7 +15,7 @@ import polars as pl
 
 from milepost.analysis.engine.setup import find_engine, parse_engine_options
 from milepost.analysis.plans import Plan, make_plan
-from milepost.analysis.run.run import RunState, analyse, engine_setup, wanted_jobs
+from milepost.analysis.run.state import RunState, analyse, engine_setup, wanted_jobs
 from milepost.analysis.spreads.build import make_spreads
 from milepost.analysis.store.store import EvaluationStore
 from milepost.api.decisions import Decisions, Inputs

@@ -15,21 +15,23 @@ from typer.core import TyperGroup
 
 from milepost import __version__
 from milepost.cli.commands import (
-    analysis,
+    analyse,
     calibrate,
     demo,
     fit_rows,
     fits,
     follow,
-    games_in,
+    games,
     histories,
     history_questions,
     likelihood,
     models,
+    players,
     plots,
     rate,
     reproduce,
-    sets,
+    select,
+    spreads,
     tunes,
 )
 from milepost.cli.commands.store import store_app
@@ -97,13 +99,13 @@ def root(
     """Measure skill: by the quality of moves, by results through time, with honest error bars."""
 
 
-app.command("games")(games_in.games)
-app.command("results")(games_in.results)
-app.command("turns")(games_in.turns)
-app.command("players")(sets.players)
-app.command("select")(sets.select)
-app.command("analyse")(analysis.analyse)
-app.command("spreads")(analysis.spreads)
+app.command("games")(games.games)
+app.command("results")(games.results)
+app.command("turns")(games.turns)
+app.command("players")(players.players)
+app.command("select")(select.select)
+app.command("analyse")(analyse.analyse)
+app.command("spreads")(spreads.spreads)
 app.command("fit", cls=pointing(fits.MOVED))(fits.fit)
 app.command("fit-line")(fits.fit_line)
 app.command("fit-row")(fit_rows.fit_row)

@@ -1,4 +1,4 @@
-"""Games and turns read back from whatever the user has: PGN, games tables, turns tables.
+"""Games, turns, results and players read from whatever the user has: PGN, tables in files, frames.
 
 Keys and duplicates are settled over all games tables at once.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -21,55 +20,201 @@ from milepost.games.results.from_games import are_named, results_of_games
 from milepost.games.results.from_table import results_of_table
 from milepost.games.stream import GameStream, Summary
 from milepost.games.turns.replay import BOOK_MOVES, attach_games, turns_of_games
-from milepost.io.files import read_table
+from milepost.io.files import read_table, typed_table
 from milepost.io.progress import Report
-from milepost.io.sources import Source, are_tables, find_sources
+from milepost.io.sources import Inputs, Source, Sources, find_sources
 from milepost.io.work import Frames
-from milepost.tables import ERRORS, GAMES, RESULTS, TURNS
+from milepost.tables import ERRORS, GAMES, RESULTS, TURNS, Table, as_frame, is_frame
 
-Inputs = Iterable[str | Path]
+GAMES_COLUMNS = {"white", "black", "result", "moves"}
+"""By these a games table is known among others."""
+
+NamedFrame = tuple[str | None, pl.DataFrame]
+"""A table and the name of its file; `None` = it never was in one."""
 
 
-def read_games(inputs: Inputs, **options: Any) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Read PGN into memory.
+def read_games(
+    data: Inputs | Any,
+    *,
+    aliases: Any = None,
+    keep_duplicates: bool = False,
+    workers: int = 1,
+    progress: Report | None = None,
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Read games into memory, from PGN or games tables.
 
     Parameters
     ----------
-    inputs
-        Files, folders, patterns; see `milepost.io.sources.find_sources`.
-    **options
-        As for `milepost.games.stream.GameStream`. With more than one worker, the calling script
-        needs the usual ``if __name__ == "__main__"``.
+    data
+        Files, folders or patterns, one or several (see `milepost.io.sources.find_sources`), or a
+        frame.
+    aliases
+        See `milepost.games.players.resolve.find_players`.
+    keep_duplicates
+        Report duplicate games, but keep them.
+    workers
+        Processes to read PGN with. With more than one, the calling script needs the usual
+        ``if __name__ == "__main__"``.
+    progress
+        Called with the bytes of PGN that are dealt with.
 
     Returns
     -------
     games, errors
         See `milepost.tables.GAMES` and `milepost.tables.ERRORS`.
     """
-    with GameStream(inputs, read_chunk, **options) as stream:
-        return pl.concat([GAMES.empty(), *map(_in_order, stream.frames())]), stream.all_errors()
+    found = tables_or_pgn(data)
+    if not isinstance(found, Sources):
+        games, _, errors = settle_games(found, aliases=aliases, keep_duplicates=keep_duplicates)
+        return games.drop("white_name", "black_name"), errors
+    options = {"aliases": aliases, "keep_duplicates": keep_duplicates, "workers": workers}
+    with GameStream(found, read_chunk, progress=progress, **options) as stream:
+        frames = (games.select(GAMES.names) for games in stream.frames())
+        return pl.concat([GAMES.empty(), *frames]), stream.all_errors()
+
+
+def read_turns(
+    data: Inputs | Any,
+    *,
+    book_moves: int = BOOK_MOVES,
+    aliases: Any = None,
+    keep_duplicates: bool = False,
+    workers: int = 1,
+    progress: Report | None = None,
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Read turns into memory, from PGN, games tables or turns tables.
+
+    Parameters
+    ----------
+    data
+        Files, folders or patterns, one or several (see `milepost.io.sources.find_sources`), or a
+        frame of games or turns. Players of tables keep the keys that they have there.
+    book_moves
+        Moves a side that are marked as book, for PGN and games tables.
+    aliases, keep_duplicates, workers, progress
+        For PGN; see `read_games`.
+
+    Returns
+    -------
+    turns, errors
+        See `milepost.tables.TURNS` and `milepost.tables.ERRORS`.
+
+    Raises
+    ------
+    InputError
+        If a table holds neither games nor turns, or a game's moves are not legal.
+    """
+    found = tables_or_pgn(data)
+    if not isinstance(found, Sources):
+        frames = [_turns_of_table(name, frame, book_moves) for name, frame in found]
+        return pl.concat([TURNS.empty(), *frames]), ERRORS.empty()
+    options = {"aliases": aliases, "keep_duplicates": keep_duplicates, "workers": workers}
+    with GameStream(found, TurnsReader(book_moves), progress=progress, **options) as stream:
+        return pl.concat([TURNS.empty(), *turns_of_stream(stream)]), stream.all_errors()
+
+
+load_turns = read_turns
 
 
 def read_results(
-    inputs: Inputs, *, mapping: Mapping[str, str] | None = None, **options: Any
+    data: Inputs | Any,
+    *,
+    mapping: Mapping[str, str] | None = None,
+    keep_names: bool = False,
+    aliases: Any = None,
+    keep_duplicates: bool = False,
+    progress: Report | None = None,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Read results into memory from PGN headers or tables; see `write_results`."""
-    sources = find_sources(inputs)
-    if are_tables(sources):
-        results, errors, _ = results_of_tables(sources, mapping, options)
+    """Read who beat whom into memory: from PGN headers, games tables, or any table.
+
+    Parameters
+    ----------
+    data
+        Files, folders or patterns, one or several (see `milepost.io.sources.find_sources`), or a
+        frame.
+    mapping
+        For tables: which columns hold what; see
+        `milepost.games.results.from_table.results_of_table`.
+    keep_names
+        For tables: leave the players' names as they are, as their keys.
+    aliases
+        See `milepost.games.players.resolve.find_players`.
+    keep_duplicates
+        For games: report duplicates, but keep them.
+    progress
+        Called with the bytes of PGN that are dealt with.
+
+    Returns
+    -------
+    results, errors
+        See `milepost.tables.RESULTS` and `milepost.tables.ERRORS`.
+    """
+    found = tables_or_pgn(data)
+    if not isinstance(found, Sources):
+        results, errors, _ = results_of_tables(
+            found,
+            mapping,
+            keep_names=keep_names,
+            aliases=aliases,
+            keep_duplicates=keep_duplicates,
+        )
         return results, errors
-    options = {"batch_games": HEADER_BATCH, **options}
-    with GameStream(inputs, read_headers, **options) as stream:
+    check_headers_options(mapping, keep_names=keep_names)
+    options = {"aliases": aliases, "keep_duplicates": keep_duplicates, "progress": progress}
+    with GameStream(found, read_headers, batch_games=HEADER_BATCH, **options) as stream:
         frames = results_of_stream(stream, require_moves=False)
         return pl.concat([RESULTS.empty(), *frames]), stream.all_errors()
 
 
-def read_turns(
-    inputs: Inputs, *, book_moves: int = BOOK_MOVES, **options: Any
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Read the turns of PGN games into memory; see `read_games`."""
-    with GameStream(inputs, TurnsReader(book_moves), **options) as stream:
-        return pl.concat([TURNS.empty(), *turns_of_stream(stream)]), stream.all_errors()
+def check_headers_options(mapping: Mapping[str, str] | None, *, keep_names: bool) -> None:
+    """Refuse for PGN what only tables take."""
+    if mapping:
+        raise InputError("a mapping is for tables; PGN headers need none")
+    if keep_names:
+        raise InputError("names are kept for tables only; those of PGN headers are always resolved")
+
+
+def list_players(
+    data: Inputs | Any, *, aliases: Any = None, progress: Report | None = None
+) -> pl.DataFrame:
+    """Return the players table of PGN (headers only) or games tables.
+
+    Parameters
+    ----------
+    data
+        Files, folders or patterns, one or several (see `milepost.io.sources.find_sources`), or a
+        frame.
+    aliases
+        See `milepost.games.players.resolve.find_players`.
+    progress
+        Called with the bytes of PGN that are dealt with.
+
+    Returns
+    -------
+    polars.DataFrame
+        See `milepost.tables.PLAYERS`.
+    """
+    found = tables_or_pgn(data)
+    if not isinstance(found, Sources):
+        return find_players(_concatenated(found), aliases=aliases)
+    counts = NameCounts()
+    with GameStream(found, read_headers, batch_games=HEADER_BATCH, progress=progress) as stream:
+        for games in stream.frames():
+            counts.add(games)
+    return resolve_players(counts.table(), aliases=aliases)
+
+
+def tables_or_pgn(data: Inputs | Any) -> list[NamedFrame] | Sources:
+    """Return the tables that the data are, or the files if they are PGN; looked for once."""
+    if is_frame(data):
+        return [(None, as_frame(data))]
+    sources = find_sources(data)
+    return read_tables(sources) if sources.are_tables else sources
+
+
+def read_tables(sources: Iterable[Source]) -> list[NamedFrame]:
+    """Read tables as they are, with the names of their files."""
+    return [(source.name, read_table(source.name)) for source in sources]
 
 
 @dataclass(frozen=True)
@@ -84,13 +229,29 @@ class TurnsReader:
 
 
 def turns_of_stream(stream: GameStream) -> Iterator[pl.DataFrame]:
+    """Yield the turns of the games that a stream keeps."""
     for piece in stream.pieces():
         rows = piece.kept.arg_true().cast(pl.Int32)
         replayed = piece.frames("turns").filter(pl.col("row").is_in(rows.implode()))
         yield attach_games(replayed, piece.games)
 
 
+def _turns_of_table(name: str | None, frame: pl.DataFrame, book_moves: int) -> pl.DataFrame:
+    columns = set(frame.columns)
+    if {"position", "played"} <= columns:
+        turns = _conformed(name, frame, TURNS).select(TURNS.names)
+        # Tables of other programs know players by one name only.
+        return turns.with_columns(
+            pl.coalesce("mover_name", "mover").alias("mover_name"),
+            pl.coalesce("opponent_name", "opponent").alias("opponent_name"),
+        )
+    if {"moves", "white", "black"} <= columns:
+        return turns_of_games(_conformed(name, frame, GAMES), book_moves=book_moves)
+    raise InputError(f"{name or 'the table'} is neither a turns nor a games table")
+
+
 def results_of_stream(stream: GameStream, *, require_moves: bool) -> Iterator[pl.DataFrame]:
+    """Yield the results of the games that a stream keeps; count what is left out."""
     for games in stream.frames():
         stream.summary.findings["no moves"] += int((games["full_moves"] == 0).sum())
         kept = games.filter(pl.col("full_moves") > 0) if require_moves else games
@@ -104,78 +265,91 @@ def results_of_stream(stream: GameStream, *, require_moves: bool) -> Iterator[pl
 
 
 def results_of_tables(
-    sources: list[Source], mapping: Mapping[str, str] | None, options: Mapping[str, Any]
+    tables: list[NamedFrame],
+    mapping: Mapping[str, str] | None = None,
+    *,
+    keep_names: bool = False,
+    aliases: Any = None,
+    keep_duplicates: bool = False,
 ) -> tuple[pl.DataFrame, pl.DataFrame, Summary]:
-    """Read results from tables, with the players' keys."""
-    games_columns = {"white", "black", "result", "moves"}
-    frames = [(source.name, read_table(source.name)) for source in sources]
-    if not mapping and all(games_columns <= set(frame.columns) for _, frame in frames):
-        games, summary, errors = load_games(
-            sources,
-            aliases=options.get("aliases"),
-            keep_duplicates=options.get("keep_duplicates", False),
+    """Return the results in tables, with the players' keys; see `read_results`.
+
+    Returns
+    -------
+    results, errors, summary
+    """
+    if not mapping and all(set(frame.columns) >= GAMES_COLUMNS for _, frame in tables):
+        games, summary, errors = settle_games(
+            tables, aliases=aliases, keep_duplicates=keep_duplicates
         )
         results = results_of_games(games)
         unnamed = int((~are_named(games)).sum())
         summary.findings["no name"] = unnamed
         summary.findings["no result"] = max(0, len(games) - len(results) - unnamed)
         return results, errors, summary
-    if options.get("keep_duplicates"):
-        raise InputError("--keep-duplicates is for games: rows of other tables are all kept")
-    if options.get("keep_names") and options.get("aliases") is not None:
-        raise InputError("--keep-names leaves the names as they are: give no --aliases with it")
+    if keep_duplicates:
+        raise InputError("duplicates are looked for among games: rows of other tables are all kept")
+    if keep_names and aliases is not None:
+        raise InputError("names are either kept as they are or joined by aliases, not both")
     pieces, refused = [], [ERRORS.empty()]
-    for name, frame in frames:
-        found, bad = results_of_table(frame, mapping, source=name)
-        pieces.append(found)
-        errors = bad.select(
+    for name, frame in tables:
+        rows, bad = results_of_table(frame, mapping, source=name)
+        pieces.append(rows)
+        problems = bad.select(
             pl.lit("unreadable").alias("kind"),
-            pl.lit(name).alias("source"),
+            pl.lit(name or "the table").alias("source"),
             pl.col("row").cast(pl.Int64).alias("line"),
             "reason",
         )
-        refused.append(ERRORS.conform(errors).select(ERRORS.names))
+        refused.append(ERRORS.conform(problems).select(ERRORS.names))
     results = pl.concat(pieces, how="vertical_relaxed")
-    summary = Summary(files=len(sources))
-    if not options.get("keep_names", False):
-        pairs = results.select(pl.col("player_1").alias("white"), pl.col("player_2").alias("black"))
-        players = find_players(pairs, aliases=options.get("aliases"))
-        key_of = dict(players.select("spelling", "key").iter_rows())
-        results = results.with_columns(pl.col("player_1", "player_2").replace(key_of))
-        summary.joined = len(players.filter(pl.col("joined_by") == "alias"))
+    summary = Summary(files=len(tables))
+    if not keep_names:
+        results, summary.joined = _with_player_keys(results, aliases)
     both = pl.concat([results["player_1"], results["player_2"].alias("player_1")])
     summary.players = both.n_unique()
-    all_refused = pl.concat(refused)
-    if len(all_refused) and not len(results):
-        first = all_refused["reason"][0]
+    errors = pl.concat(refused)
+    if len(errors) and not len(results):
+        first = errors["reason"][0]
         raise InputError(
-            f"none of the {len(all_refused):,} rows can be used; the first: {first} (see --map)"
+            f"none of the {len(errors):,} rows can be used; the first: {first} (a mapping says "
+            "which columns hold what)"
         )
-    summary.games = len(results) + len(all_refused)
-    summary.findings["unreadable"] = len(all_refused)
-    return results, all_refused, summary
+    summary.games = len(results) + len(errors)
+    summary.findings["unreadable"] = len(errors)
+    return results, errors, summary
 
 
-def _in_order(games: pl.DataFrame) -> pl.DataFrame:
-    return games.select(GAMES.names)
+def _with_player_keys(results: pl.DataFrame, aliases: Any) -> tuple[pl.DataFrame, int]:
+    """Set keys and names from the names as written; also return how many aliases were used."""
+    pairs = results.select(pl.col("player_1").alias("white"), pl.col("player_2").alias("black"))
+    players = find_players(pairs, aliases=aliases)
+    key_of = dict(players.select("spelling", "key").iter_rows())
+    name_of = dict(players.select("spelling", "name").iter_rows())
+    # Results that milepost wrote have keys for players, and their names already.
+    results = results.with_columns(
+        pl.coalesce(f"name_{side}", pl.col(f"player_{side}").replace(name_of)).alias(f"name_{side}")
+        for side in (1, 2)
+    ).with_columns(pl.col("player_1", "player_2").replace(key_of))
+    return results, len(players.filter(pl.col("joined_by") == "alias"))
 
 
-def load_games(
-    sources: list[Source], *, aliases: Any = None, keep_duplicates: bool = False
+def settle_games(
+    tables: list[NamedFrame], *, aliases: Any = None, keep_duplicates: bool = False
 ) -> tuple[pl.DataFrame, Summary, pl.DataFrame]:
-    """Read games tables and settle who is who over all of them.
+    """Settle over all games tables who is who and which games are duplicates.
 
     A selection may hold a game in two sets on purpose: only games of the same group are duplicates.
 
     Returns
     -------
     games, summary, errors
+        The games with `white_name` and `black_name`, the players' names to show.
     """
-    games = pl.concat([read_table(each.name, GAMES) for each in sources], how="diagonal_relaxed")
-    summary = Summary(files=len(sources), games=len(games))
+    games = _concatenated(tables)
+    summary = Summary(files=len(tables), games=len(games))
     players = find_players(games, aliases=aliases)
-    games = with_keys(games, players)
-    games = GAMES.conform(games)
+    games = GAMES.conform(with_keys(games, players))
     summary.players = players["key"].n_unique()
     dropped = _duplicates_by_group(games)
     summary.findings["duplicate"] = len(dropped)
@@ -197,6 +371,15 @@ def load_games(
     return games, summary, errors_table(errors)
 
 
+def _concatenated(tables: list[NamedFrame]) -> pl.DataFrame:
+    frames = [_conformed(name, frame, GAMES) for name, frame in tables]
+    return pl.concat(frames, how="diagonal_relaxed")
+
+
+def _conformed(name: str | None, frame: pl.DataFrame, table: Table) -> pl.DataFrame:
+    return table.conform(frame) if name is None else typed_table(frame, table, name)
+
+
 def _duplicates_by_group(games: pl.DataFrame) -> pl.DataFrame:
     """The duplicates of each group by itself, by their rows in the whole table."""
     if "group" not in games.columns:
@@ -213,85 +396,3 @@ def _duplicates_by_group(games: pl.DataFrame) -> pl.DataFrame:
             )
         )
     return pl.concat(pieces or [find_duplicates(games)]).sort("row")
-
-
-def load_turns(
-    inputs: Iterable[str | Path],
-    *,
-    book_moves: int = BOOK_MOVES,
-    workers: int = 1,
-    progress: Report | None = None,
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the turns of PGN files, games tables or turns tables.
-
-    Parameters
-    ----------
-    inputs
-        See `milepost.io.sources.find_sources`.
-    book_moves
-        Moves a side that are marked as book, for PGN and games tables.
-    workers
-        Processes to read PGN with.
-    progress
-        Called with the progress of reading PGN.
-
-    Returns
-    -------
-    turns, errors
-        See `milepost.tables.TURNS` and `milepost.tables.ERRORS`.
-    """
-    names = [str(each) for each in inputs]
-    sources = find_sources(names)
-    if not are_tables(sources):
-        return read_turns(names, book_moves=book_moves, workers=workers, progress=progress)
-    frames = []
-    for source in sources:
-        columns = set(read_table(source.name).columns)
-        if {"position", "played"} <= columns:
-            frames.append(read_table(source.name, TURNS))
-        elif {"moves", "white", "black"} <= columns:
-            games = read_table(source.name, GAMES)
-            frames.append(turns_of_games(games, book_moves=book_moves))
-        else:
-            raise InputError(f"{source.name} is neither a turns nor a games table")
-    return pl.concat([frame.select(TURNS.names) for frame in frames]), ERRORS.empty()
-
-
-def load_games_of(
-    inputs: Iterable[str | Path], *, workers: int = 1
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the games of PGN files or games tables, and what was wrong with them."""
-    names = [str(each) for each in inputs]
-    sources = find_sources(names)
-    if not are_tables(sources):
-        return read_games(names, workers=workers)
-    frames = [read_table(source.name, GAMES) for source in sources]
-    return pl.concat(frames, how="diagonal_relaxed"), ERRORS.empty()
-
-
-def list_players(
-    inputs: Iterable[str | Path], *, aliases: Any = None, progress: Report | None = None
-) -> pl.DataFrame:
-    """Return the players table of PGN files (headers only) or games tables.
-
-    Parameters
-    ----------
-    inputs
-        See `milepost.io.sources.find_sources`.
-    aliases
-        See `milepost.games.players.resolve.find_players`.
-    progress
-        Called with the bytes of input that are dealt with.
-    """
-    names = list(inputs)
-    sources = find_sources(names)
-    if are_tables(sources):
-        games = pl.concat(
-            [read_table(source.name, GAMES) for source in sources], how="diagonal_relaxed"
-        )
-        return find_players(games, aliases=aliases)
-    counts = NameCounts()
-    with GameStream(names, read_headers, batch_games=HEADER_BATCH, progress=progress) as stream:
-        for games in stream.frames():
-            counts.add(games)
-    return resolve_players(counts.table(), aliases=aliases)

@@ -8,7 +8,7 @@ that are kept, with their players' keys.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -21,8 +21,9 @@ from milepost.games.duplicates import DuplicateFinder
 from milepost.games.pgn.blocks import Batch, Chunk, Reading, cut_batches, cut_chunks
 from milepost.games.pgn.readers import errors_table
 from milepost.games.players.resolve import NameCounts, resolve_players, with_keys
+from milepost.io.files import STDOUT
 from milepost.io.progress import Report
-from milepost.io.sources import Source, find_sources
+from milepost.io.sources import Inputs, find_sources
 from milepost.io.work import Frames, WorkFolder, run_tasks, source_identity
 from milepost.tables import ERRORS, PLAYERS
 
@@ -76,10 +77,10 @@ class GameStream:
 
     def __init__(
         self,
-        inputs: Iterable[str | Path],
+        inputs: Inputs,
         read: Callable[[Any], Frames],
         *,
-        output: str | Path = "-",
+        output: str | Path | None = None,
         options: dict[str, Any] | None = None,
         aliases: Any = None,
         players: pl.DataFrame | None = None,
@@ -98,7 +99,8 @@ class GameStream:
             A module-level function from a chunk (or a batch) to its tables, among them `games`
             and `errors`.
         output
-            The file that is being made: the work folder lies beside it.
+            The file that is being made: the work folder lies beside it. `None` for games that are
+            only read into memory.
         options
             Whatever changes what `read` returns.
         aliases
@@ -114,7 +116,7 @@ class GameStream:
         progress
             Called with the bytes of input that are dealt with.
         """
-        self.sources: list[Source] = find_sources(inputs)
+        self.sources = find_sources(inputs)
         self.summary = Summary()
         self.players = PLAYERS.empty() if players is None else players
         self._players_given = players is not None
@@ -123,7 +125,7 @@ class GameStream:
         self._keep_duplicates = keep_duplicates
         self._workers = workers
         self._batch_games = batch_games
-        self._reading = Reading(progress)
+        self._reading = Reading(progress, digest=output is not None)
         name = getattr(read, "__name__", None) or repr(read)
         identity = {
             "read": name,
@@ -131,7 +133,7 @@ class GameStream:
             "batch": batch_games,
             "inputs": source_identity(self.sources),
         }
-        self._folder = WorkFolder(output, identity)
+        self._folder = WorkFolder(STDOUT if output is None else output, identity)
         self._tasks = 0
         self._dropped: dict[int, tuple[int, str]] = {}
 

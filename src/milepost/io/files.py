@@ -1,7 +1,7 @@
 """Tables on disk: Parquet, CSV and NDJSON, written whole or not at all.
 
-A file appears under its name only when it is complete. Every output says how it was made: inside
-the file for Parquet, in a ``.provenance.json`` beside it for the others.
+A file appears under its name only when it is complete (`AtomicFile`). Every output says how it was
+made: inside the file for Parquet, in a ``.provenance.json`` beside it for the others.
 """
 
 from __future__ import annotations
@@ -21,12 +21,14 @@ import polars as pl
 
 from milepost.errors import InputError, OutputError, TableError
 from milepost.io.csvtext import csv_bytes, lists_from_text, times_from_text
+from milepost.io.sources import plain_name
 from milepost.tables import Table
 
 FORMATS = ("parquet", "csv", "ndjson")
 STDOUT = "-"
 UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 """What reading a damaged file raises; a panic is what polars calls a mistake of its own."""
+_PARTIAL = ".partial"
 _ENDINGS = {".parquet": "parquet", ".csv": "csv", ".ndjson": "ndjson", ".jsonl": "ndjson"}
 
 
@@ -49,6 +51,98 @@ def format_of(path: str | Path, given: str | None = None) -> str:
         known = ", ".join(_ENDINGS)
         raise OutputError(f"{path}: the ending says no known format (known: {known})")
     return _ENDINGS[ending]
+
+
+class AtomicFile:
+    """A file that appears under its name when it is whole, or not at all.
+
+    What is written goes to `partial`, a hidden file beside it. Leaving a ``with`` block without an
+    error puts it under its name; an error removes it, and a file that stood there before stays.
+    """
+
+    def __init__(self, target: Path, *, shown: Path | None = None):
+        """Begin a file; nothing is opened yet.
+
+        Parameters
+        ----------
+        target
+            The name to be.
+        shown
+            What an error message calls it, if not that.
+        """
+        self.target = target
+        """The name to be; it may still be changed to another one in the same folder."""
+        self.partial = target.with_name(f".{target.name}.{os.getpid()}{_PARTIAL}")
+        """Where to write."""
+        self._shown = shown
+
+    def commit(self) -> None:
+        """Put what was written on the disk, and under its name."""
+        with self.partial.open("rb") as handle:
+            os.fsync(handle.fileno())
+        self.partial.replace(self.target)
+
+    def discard(self) -> None:
+        """Remove what was written, as far as that can be done.
+
+        Where nothing may be written, to remove what is not even there is an error of its own, which
+        would hide the one that matters.
+        """
+        with suppress(OSError):
+            self.partial.unlink(missing_ok=True)
+
+    def __enter__(self) -> AtomicFile:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Commit, or discard after an error.
+
+        Raises
+        ------
+        OutputError
+            In place of an `OSError`.
+        """
+        try:
+            if error is None:
+                self.commit()
+        except OSError as problem:
+            error = problem
+        if error is not None:
+            self.discard()
+        if isinstance(error, OSError) and not isinstance(error, OutputError):
+            raise cannot_write(self._shown or self.target, error) from error
+
+
+def cannot_write(path: object, error: OSError) -> OutputError:
+    """Return the error for a file that the system does not let us write."""
+    return OutputError(f"cannot write {path}: {error.strerror or error}")
+
+
+def is_partial(path: Path) -> bool:
+    """Whether somebody is writing this file, or was killed while doing so."""
+    return path.name.startswith(".") and path.name.endswith(_PARTIAL)
+
+
+def write_bytes(path: str | Path, data: bytes) -> None:
+    """Write a file whole or not at all.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written.
+    """
+    with AtomicFile(Path(path)) as file:
+        file.partial.write_bytes(data)
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write a text file whole or not at all; see `write_bytes`."""
+    write_bytes(path, text.encode("utf-8"))
 
 
 class TableWriter:
@@ -82,16 +176,13 @@ class TableWriter:
         self._made = made
         self._header_due = True
         self._parquet: Any = None
-        self._target = None if self.path == STDOUT else Path(path)
-        self._partial = self._target and self._target.with_name(
-            f".{self._target.name}.{os.getpid()}.partial"
-        )
+        self._file = None if self.path == STDOUT else AtomicFile(Path(path))
         try:
             self._handle: IO[bytes] | BinaryIO = (
-                self._partial.open("wb") if self._partial else sys.stdout.buffer
+                self._file.partial.open("wb") if self._file else sys.stdout.buffer
             )
         except OSError as error:
-            raise OutputError(f"cannot write {self.path}: {error.strerror}") from error
+            raise cannot_write(self.path, error) from error
 
     def write(self, frame: pl.DataFrame) -> None:
         """Add rows."""
@@ -100,7 +191,7 @@ class TableWriter:
         except BrokenPipeError:
             raise  # the reader of a pipe has left: no fault of the output
         except OSError as error:
-            raise OutputError(f"cannot write {self.path}: {error.strerror or error}") from error
+            raise cannot_write(self.path, error) from error
         self.rows += len(frame)
 
     def _write(self, frame: pl.DataFrame) -> None:
@@ -127,24 +218,20 @@ class TableWriter:
                     self._parquet.add_key_value_metadata({"milepost": _as_json(self._made)})
                 self._parquet.close()
             self._handle.flush()
-            if self._partial and self._target:
-                os.fsync(self._handle.fileno())
+            if self._file:
                 self._handle.close()
-                self._partial.replace(self._target)
+                self._file.commit()
                 if self._made is not None and self.form != "parquet":
-                    write_text(
-                        self._target.with_name(self._target.name + ".provenance.json"),
-                        _as_json(self._made) + "\n",
-                    )
+                    write_text(f"{self.path}.provenance.json", _as_json(self._made) + "\n")
         except BrokenPipeError:
             raise
         except OSError as error:
             self.discard()
-            raise OutputError(f"cannot write {self.path}: {error.strerror or error}") from error
+            raise cannot_write(self.path, error) from error
 
     def discard(self) -> None:
         """Drop what was written; a file that stood under the name before stays."""
-        if self._partial:
+        if self._file:
             if self._parquet is not None:
                 # Else its destructor would write into the closed file.
                 with suppress(Exception):
@@ -152,7 +239,7 @@ class TableWriter:
                 self._parquet.is_open = False
             with suppress(OSError):
                 self._handle.close()
-            remove_partial(self._partial)
+            self._file.discard()
 
     def __enter__(self) -> TableWriter:
         return self
@@ -181,27 +268,6 @@ def write_table(
         writer.write(frame)
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a text file whole or not at all."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
-    except OSError as error:
-        remove_partial(partial)
-        raise OutputError(f"cannot write {path}: {error.strerror or error}") from error
-
-
-def remove_partial(path: Path) -> None:
-    """Remove a half-written file after an error, as far as that can be done.
-
-    Where nothing may be written, to remove what is not even there is an error of its own, which
-    would hide the one that matters.
-    """
-    with suppress(OSError):
-        path.unlink(missing_ok=True)
-
-
 def read_table(path: str | Path, table: Table | None = None) -> pl.DataFrame:
     """Read a table that `TableWriter`, or another program, has written.
 
@@ -220,10 +286,7 @@ def read_table(path: str | Path, table: Table | None = None) -> pl.DataFrame:
     TableError
         If it is not the table expected.
     """
-    name = str(path).lower()
-    for ending in (".gz", ".zst", ".bz2"):
-        name = name.removesuffix(ending)
-    form = _ENDINGS.get(Path(name).suffix)
+    form = _form_of_table(path)
     try:
         # A name is a name: polars would take brackets in it for a pattern.
         where: str | bytes = glob.escape(str(path))
@@ -243,8 +306,27 @@ def read_table(path: str | Path, table: Table | None = None) -> pl.DataFrame:
     except (*UNREADABLE, EOFError) as error:
         first_line = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
         raise InputError(f"cannot read the table {path}: {first_line}") from error
-    if table is None:
-        return frame
+    return frame if table is None else typed_table(frame, table, path)
+
+
+def typed_table(frame: pl.DataFrame, table: Table, path: str | Path) -> pl.DataFrame:
+    """Give a frame that `read_table` has read as it is the columns and types of a table.
+
+    Parameters
+    ----------
+    frame
+        What was read.
+    table
+        Its columns.
+    path
+        The file, whose name says how lists and times are written in it.
+
+    Raises
+    ------
+    TableError
+        If it is not the table expected.
+    """
+    form = _form_of_table(path)
     if form == "ndjson" and not frame.columns:
         return table.empty()
     try:
@@ -253,6 +335,10 @@ def read_table(path: str | Path, table: Table | None = None) -> pl.DataFrame:
         return table.conform(frame if form == "parquet" else times_from_text(frame, table))
     except (TableError, pl.exceptions.PolarsError) as error:
         raise TableError(f"{path}: {error}") from error
+
+
+def _form_of_table(path: str | Path) -> str | None:
+    return _ENDINGS.get(Path(plain_name(str(path))).suffix)
 
 
 def _as_json(made: Mapping[str, Any]) -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,14 +39,6 @@ def read_provenance(path: str | Path) -> dict[str, Any]:
     return told if isinstance(told, dict) else {}
 
 
-def table_inputs(sources: list[Source]) -> list[dict[str, Any]]:
+def table_inputs(sources: Iterable[Source]) -> list[dict[str, Any]]:
     """Return name, size and digest of each file, for the provenance."""
-    inputs: list[dict[str, Any]] = []
-    for source in sources:
-        if source.path is None:
-            inputs.append({"name": source.name})
-            continue
-        with source.path.open("rb") as handle:
-            digest = hashlib.file_digest(handle, "sha256").hexdigest()
-        inputs.append({"name": source.name, "bytes": source.size, "sha256": digest})
-    return inputs
+    return [source.about() for source in sources]

@@ -5,14 +5,16 @@ from __future__ import annotations
 import bz2
 import glob
 import gzip
+import hashlib
 import io
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import BinaryIO, Protocol, cast
+from typing import Any, BinaryIO, Protocol, cast, overload
 
 from milepost.errors import InputError
 
@@ -43,6 +45,8 @@ class Source:
     """The name to show, as the user gave it or as found in the folder."""
     path: Path | None
     """Where it lies; `None` for standard input."""
+    _digests: list[str] = field(default_factory=list, compare=False, repr=False)
+    """The digest of the file, once somebody has read it through."""
 
     @property
     def is_table(self) -> bool:
@@ -54,6 +58,72 @@ class Source:
         """The bytes on disk, `None` for standard input."""
         return self.path.stat().st_size if self.path else None
 
+    def note_digest(self, digest: str) -> None:
+        """Remember the digest of the file's bytes, from whoever has read them all anyway."""
+        self._digests[:] = [digest]
+
+    def about(self) -> dict[str, Any]:
+        """Return name, size and digest, for the provenance; the file is read once at most.
+
+        Raises
+        ------
+        InputError
+            If it cannot be read.
+        """
+        if self.path is None:
+            return {"name": self.name}
+        if not self._digests:
+            try:
+                with self.path.open("rb") as handle:
+                    self.note_digest(hashlib.file_digest(handle, "sha256").hexdigest())
+            except OSError as error:
+                raise InputError(f"cannot read {self.name}: {error.strerror}") from error
+        return {"name": self.name, "bytes": self.size, "sha256": self._digests[0]}
+
+
+class Sources(Sequence[Source]):
+    """The input files of a job, found once: every reading function takes them in place of names."""
+
+    def __init__(self, sources: Iterable[Source]):
+        self._sources = tuple(sources)
+
+    @overload
+    def __getitem__(self, index: int) -> Source: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sources: ...
+    def __getitem__(self, index: int | slice) -> Source | Sources:
+        if isinstance(index, slice):
+            return Sources(self._sources[index])
+        return self._sources[index]
+
+    def __len__(self) -> int:
+        return len(self._sources)
+
+    def __repr__(self) -> str:
+        return f"Sources({', '.join(source.name for source in self)})"
+
+    @cached_property
+    def are_tables(self) -> bool:
+        """Whether they are tables.
+
+        Raises
+        ------
+        InputError
+            If some are PGN and some are tables.
+        """
+        tables = [source.is_table for source in self]
+        if any(tables) and not all(tables):
+            raise InputError("give either PGN or tables, not both at once")
+        return all(tables)
+
+    def about(self) -> list[dict[str, Any]]:
+        """Return name, size and digest of each file, for the provenance."""
+        return [source.about() for source in self]
+
+
+Inputs = str | Path | Iterable[str | Path] | Sources
+"""What a user may name files by: one name, several, or files that were found before."""
+
 
 def plain_name(name: str) -> str:
     """Return the lower-case name without an ending that only says how it is compressed."""
@@ -63,22 +133,37 @@ def plain_name(name: str) -> str:
     return lowered
 
 
-def find_sources(inputs: Iterable[str | Path]) -> list[Source]:
+def input_names(inputs: Inputs) -> list[str]:
+    """Return the names in inputs, one or several: a text is one name, never its letters."""
+    if isinstance(inputs, Sources):
+        return [source.name for source in inputs]
+    if isinstance(inputs, str | Path):
+        return [str(inputs)]
+    names = list(inputs) if isinstance(inputs, Iterable) else [inputs]
+    for name in names:
+        if not isinstance(name, str | Path):
+            raise InputError(f"expected the names of files, got {type(name).__name__}")
+    return [str(name) for name in names]
+
+
+def find_sources(inputs: Inputs) -> Sources:
     """Return the files that the inputs name, each once, in a repeatable order.
 
     Parameters
     ----------
     inputs
         Files, folders (searched for PGN files at any depth), glob patterns, or ``-`` for standard
-        input.
+        input; one of them or several. What was found before is returned as it is.
 
     Raises
     ------
     InputError
         If an input names nothing, or nothing at all was given.
     """
+    if isinstance(inputs, Sources):
+        return inputs
     found: dict[str, Source] = {}
-    for item in map(str, inputs):
+    for item in input_names(inputs):
         if item == STDIN:
             found[STDIN] = Source(STDIN, None)
             continue
@@ -94,11 +179,11 @@ def find_sources(inputs: Iterable[str | Path]) -> list[Source]:
             paths = [p for p in paths if p.is_file()]
             if not paths:
                 raise InputError(f"no such file: {item}")
-        for each in paths:
-            found[str(each.resolve())] = Source(str(each), each)
+        for file in paths:
+            found[str(file.resolve())] = Source(str(file), file)
     if not found:
         raise InputError("no input given")
-    return list(found.values())
+    return Sources(found.values())
 
 
 def _is_pgn(path: Path) -> bool:
@@ -215,9 +300,6 @@ class _ZstdReader:
         return piece
 
 
-def are_tables(sources: list[Source]) -> bool:
-    """Whether the inputs are tables; PGN and tables at once are refused."""
-    tables = [source.is_table for source in sources]
-    if any(tables) and not all(tables):
-        raise InputError("give either PGN or tables, not both at once")
-    return all(tables)
+def are_tables(sources: Iterable[Source]) -> bool:
+    """Whether the inputs are tables; see `Sources.are_tables`."""
+    return Sources(sources).are_tables

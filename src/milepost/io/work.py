@@ -13,7 +13,6 @@ import multiprocessing
 import os
 import shutil
 import tempfile
-import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, wait
@@ -25,14 +24,11 @@ from typing import Any, Generic, Protocol, TypeVar
 import polars as pl
 
 from milepost import __version__
-from milepost.errors import OutputError, WorkerError
+from milepost.errors import WorkerError
+from milepost.io.files import cannot_write
+from milepost.io.locks import Lock
 from milepost.io.processes import begin_worker, interrupts_held
 from milepost.io.sources import Readable, Source
-
-try:
-    import fcntl
-except ImportError:  # Windows has no such locks; two runs at once are then the user's to avoid
-    fcntl = None  # type: ignore[assignment]
 
 Frames = dict[str, pl.DataFrame]
 
@@ -70,7 +66,7 @@ class WorkFolder:
         """
         self.resumed = 0
         self.kept = str(output) != "-"
-        self._lock: weakref.finalize[[int], WorkFolder] | None = None
+        self._lock: Lock | None = None
         text = json.dumps({"version": __version__, **identity}, sort_keys=True, default=str)
         wanted = hashlib.sha256(text.encode("utf-8")).hexdigest()
         if not self.kept:
@@ -80,27 +76,16 @@ class WorkFolder:
         identity_file = self.path / "job.sha256"
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            self._lock = self._locked()
+            # Keeps a second run of the same command out.
+            self._lock = Lock(self.path / "lock", wait=False)
             known = identity_file.read_text(encoding="utf-8") if identity_file.exists() else None
             if not resumable or known != wanted:
                 for shard in self.path.glob("*.*"):
                     shard.unlink()
                 identity_file.write_text(wanted, encoding="utf-8")
         except OSError as error:
-            raise OutputError(f"cannot write {self.path}: {error.strerror or error}") from error
+            raise cannot_write(self.path, error) from error
         self.resumed = len(list(self.path.glob("*.done")))
-
-    def _locked(self) -> weakref.finalize[[int], WorkFolder] | None:
-        """Keep a second run of the same command out; the lock ends with this object or process."""
-        if fcntl is None:
-            return None
-        handle = os.open(self.path / "lock", os.O_CREAT | os.O_RDWR, 0o644)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            os.close(handle)
-            raise BlockingIOError(error.errno, "another run is writing there now") from error
-        return weakref.finalize(self, os.close, handle)
 
     def __getstate__(self) -> dict[str, Any]:
         """Workers get the folder without the lock, which is the parent's."""
@@ -118,7 +103,7 @@ class WorkFolder:
             # The mark comes last: shards without it are made again.
             (self.path / f"{number:07d}.done").touch()
         except OSError as error:
-            raise OutputError(f"cannot write {self.path}: {error.strerror or error}") from error
+            raise cannot_write(self.path, error) from error
 
     def get(self, number: int, name: str) -> pl.DataFrame:
         """Return one table of a task."""
@@ -127,7 +112,7 @@ class WorkFolder:
     def close(self) -> None:
         """Let another run have the folder; the shards stay."""
         if self._lock is not None:
-            self._lock()
+            self._lock.release()
 
     def remove(self) -> None:
         """Throw the shards away: the output is there."""

@@ -6,7 +6,6 @@ A chart is an Altair chart. It is drawn by vl-convert, so no browser and no netw
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from xml.sax.saxutils import escape, quoteattr
 
 from milepost.errors import OutputError
-from milepost.io.files import remove_partial
+from milepost.io.files import write_bytes
 
 if TYPE_CHECKING:
     import altair as alt
@@ -182,13 +181,7 @@ def save_chart(chart: alt.TopLevelMixin, path: str | Path) -> None:
         data = vl_convert.vegalite_to_html(spec_of(chart), bundle=True).encode("utf-8")
     else:
         data = (json.dumps(spec_of(chart), ensure_ascii=False, indent=1) + "\n").encode("utf-8")
-    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
-    try:
-        partial.write_bytes(data)
-        partial.replace(target)
-    except OSError as error:
-        remove_partial(partial)
-        raise OutputError(f"cannot write {target}: {error.strerror or error}") from error
+    write_bytes(target, data)
 
 
 def check_ending(path: str | Path) -> None:

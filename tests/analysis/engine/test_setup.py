@@ -49,7 +49,7 @@ def test_a_wrong_engine_is_not_replaced_by_another(
     programs: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(programs["path"].parent))
-    with pytest.raises(EngineError, match="--engine missing"):
+    with pytest.raises(EngineError, match="the engine missing"):
         find_engine("missing")
     monkeypatch.setenv(engines.ENGINE_VARIABLE, "/does/not/exist")
     with pytest.raises(EngineError, match="STOCKFISH_EXECUTABLE=/does/not/exist"):

@@ -157,10 +157,10 @@ def test_mapping_is_read() -> None:
     ("text", "message"),
     [
         ("colour=white", "unknown field 'colour'; known are draws, elo_1"),
-        ("time", "expected field=column, got 'time'"),
-        ("time=", "expected field=column"),
-        ("", "expected field=column"),
-        ("time=a,,score=b", "expected field=column, got ''"),
+        ("time", "field:=value, got 'time'"),
+        ("time=", "a mapping is field=column"),
+        ("", "a mapping is field=column"),
+        ("time=a,,score=b", "field:=value, got ''"),
         ("time=a,time=b", "'time' is given twice"),
         ("time=a,time:=b", "'time' is given twice"),
     ],
@@ -181,7 +181,7 @@ def test_mapped_column_that_is_missing_is_named() -> None:
 
 
 def test_needed_fields_that_are_missing_are_named() -> None:
-    with pytest.raises(TableError, match="no column for time, player_2: use --map time=COLUMN"):
+    with pytest.raises(TableError, match="no column for time, player_2: map them, as time=COLUMN"):
         results_of_table(pl.DataFrame({"player_1": ["A"], "score": [1]}))
 
 

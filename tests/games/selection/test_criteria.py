@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import io
-import json
 import random
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import chess.pgn
 import pandas as pd
 import polars as pl
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from polars.testing import assert_frame_equal
 
 from milepost.errors import InputError
-from milepost.games.convert import Target
 from milepost.games.load import read_games
 from milepost.games.selection.criteria import (
     Criteria,
@@ -31,9 +25,7 @@ from milepost.games.selection.criteria import (
     select_games,
 )
 from milepost.games.selection.events import event_kinds
-from milepost.games.selection.write import write_selection
-from milepost.io.files import read_table, write_table
-from milepost.tables import ERRORS, GAMES
+from milepost.tables import GAMES
 
 
 def _game(number: int, **changes: Any) -> dict[str, Any]:
@@ -254,7 +246,7 @@ def test_name_of_the_composite_player(criteria: dict[str, Any], name: str | None
         ({"exclude": frozenset({"slow"})}, "unknown: slow; known are classical"),
         ({"only": frozenset({"slow"})}, "unknown: slow"),
         ({"event_kinds": frozenset({"party"})}, "unknown: party; known are match"),
-        ({"elo": 2000, "widen": (20,)}, "needs --until-turns"),
+        ({"elo": 2000, "widen": (20,)}, "needs until_turns"),
         ({"until_turns": 10}, "needs a rating band"),
         ({"elo": 2000, "widen": (10,), "until_turns": 1}, "more than 10"),
         ({"years": (2014, 2011)}, "run backwards"),
@@ -306,7 +298,7 @@ def test_grid_without_periods_is_of_all_years() -> None:
 
 @pytest.mark.parametrize("text", ["", "2000", "2000:2100", "a:b:c", "2000:2100:0", "2100:2000:50"])
 def test_bad_grids_are_refused(text: str) -> None:
-    with pytest.raises(InputError, match="--mileposts"):
+    with pytest.raises(InputError, match="mileposts: "):
         milepost_grid(text, [], Criteria())
 
 
@@ -403,149 +395,3 @@ def test_grid_equals_brute_force_over_rows(real_games: pl.DataFrame) -> None:
         assert selection.games["game_id"].to_list() == expected
         plies = [row["plies"] for row in rows if row["game_id"] in set(expected)]
         assert selection.turns == sum(max(0, count - 16) for count in plies)
-
-
-def test_selection_from_pgn_equals_selection_from_its_table(
-    milepost_files: list[Path], real_games: pl.DataFrame, tmp_path: Path
-) -> None:
-    grid = milepost_grid(*GRID, Criteria(exclude=frozenset({"rapid"}), minimum_plies=50, cap=20))
-    output = tmp_path / "sets.parquet"
-    _, selections = write_selection(milepost_files, Target(str(output)), grid)
-    written = read_table(output, GAMES)
-    expected = [select_games(real_games, each) for each in grid]
-    assert_frame_equal(written, pl.concat([each.games for each in expected]))
-    for ours, theirs in zip(selections, expected, strict=True):
-        assert (ours.available, ours.turns, ours.within) == (
-            theirs.available,
-            theirs.turns,
-            theirs.within,
-        )
-
-
-def test_selection_from_a_table_equals_selection_from_pgn(
-    milepost_files: list[Path], real_games: pl.DataFrame, tmp_path: Path
-) -> None:
-    write_table(real_games, tmp_path / "games.parquet")
-    grid = milepost_grid(*GRID, Criteria(event_kinds=frozenset({"team", "match"})))
-    made = []
-    for name, inputs in (("a", milepost_files), ("b", [tmp_path / "games.parquet"])):
-        target = Target(str(tmp_path / f"{name}.parquet"))
-        write_selection(inputs, target, grid)
-        made.append(read_table(target.output, GAMES))
-    assert_frame_equal(made[0], made[1])
-    assert len(made[0]) > 0
-
-
-# --- small files
-
-
-def _pgn(games: list[dict[str, str]]) -> str:
-    texts = []
-    for tags in games:
-        head = "\n".join(f'[{name} "{value}"]' for name, value in tags.items())
-        texts.append(f"{head}\n\n1. e4 e5 2. Nf3 Nc6 {tags['Result']}\n\n")
-    return "".join(texts)
-
-
-def _round_robin_tags() -> list[dict[str, str]]:
-    return [
-        {
-            "Event": "Club",
-            "Site": "Town",
-            "Date": f"2012.01.0{one + two}",
-            "Round": str(one + two),
-            "White": f"P{one}",
-            "Black": f"P{two}",
-            "Result": "1-0",
-            "WhiteElo": str(2000 + 50 * one),
-            "BlackElo": str(2000 + 50 * two),
-        }
-        for one in range(4)
-        for two in range(one + 1, 4)
-    ]
-
-
-def test_selection_from_pgn_takes_kinds_from_all_headers(tmp_path: Path) -> None:
-    path = tmp_path / "games.pgn"
-    path.write_text(_pgn(_round_robin_tags()), encoding="utf-8")
-    target = Target(str(tmp_path / "set.csv"))
-    summary, _ = write_selection([path], target, [Criteria(elo=2125, within=25)])
-    written = read_table(target.output)
-    assert written.select("white", "black", "event_kind").rows() == [("P2", "P3", "round-robin")]
-    assert (summary.kept, summary.rows) == (1, 1)
-
-
-def test_game_in_two_bands_stands_in_both_sets(tmp_path: Path) -> None:
-    path = tmp_path / "games.pgn"
-    path.write_text(_pgn(_round_robin_tags()), encoding="utf-8")
-    target = Target(str(tmp_path / "set.csv"))
-    bands = [Criteria(elo=elo, within=60) for elo in (2000, 2050)]
-    write_selection([path], target, bands)
-    groups = read_table(target.output)["group"].to_list()
-    # 2000 and 2050 are near 2000; those two and 2100 are near 2050.
-    assert groups == ["2000", "2050", "2050", "2050"]
-
-
-def test_nothing_selected_still_gives_a_table(tmp_path: Path) -> None:
-    path = tmp_path / "games.pgn"
-    path.write_text(_pgn(_round_robin_tags()), encoding="utf-8")
-    target = Target(str(tmp_path / "set.parquet"))
-    write_selection([path], target, [Criteria(elo=2800)])
-    written = read_table(target.output)
-    assert len(written) == 0
-    assert written.columns == [*GAMES.names, "event_kind", "group", "milepost", "period"]
-
-
-def test_selection_says_how_it_was_made(tmp_path: Path) -> None:
-    path = tmp_path / "games.pgn"
-    path.write_text(_pgn(_round_robin_tags()), encoding="utf-8")
-    target = Target(str(tmp_path / "set.parquet"))
-    criteria = Criteria(elo=2000, exclude=frozenset({"rapid", "blitz"}))
-    write_selection([path], target, [criteria])
-    made = json.loads(pq.read_metadata(target.output).metadata[b"milepost"])
-    assert made["command"] == "select"
-    assert made["options"]["sets"][0]["exclude"] == ["blitz", "rapid"]
-    assert made["inputs"][0]["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def test_standard_input_gives_the_same_bytes_twice(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # It is put into a file on the way, whose name must not show.
-    tags = _round_robin_tags()
-    text = _pgn([*tags, tags[0]]).encode()
-    written = []
-    for name in ("a.parquet", "b.parquet"):
-        monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(text)))
-        target = Target(str(tmp_path / name), errors=str(tmp_path / f"{name}.errors.csv"))
-        write_selection(["-"], target, [Criteria()])
-        errors = Path(target.errors or "").read_text(encoding="utf-8")
-        written.append((Path(target.output).read_bytes(), errors))
-    assert written[0] == written[1]
-    games = read_table(tmp_path / "a.parquet", GAMES)
-    assert games["source"].unique().to_list() == ["-"]
-    assert len(games) == 6
-    assert "same game (record) as - line 1" in written[0][1]
-
-
-@pytest.mark.parametrize(("keep", "count"), [(False, 6), (True, 7)])
-def test_duplicates_among_the_headers_are_reported_once(
-    tmp_path: Path, keep: bool, count: int
-) -> None:
-    tags = _round_robin_tags()
-    path = tmp_path / "games.pgn"
-    path.write_text(_pgn([*tags, tags[0]]), encoding="utf-8")
-    target = Target(str(tmp_path / "set.csv"))
-    summary, _ = write_selection([path], target, [Criteria()], keep_duplicates=keep)
-    errors = read_table(target.errors_path or "", ERRORS)
-    assert errors["kind"].to_list() == ["duplicate"]
-    assert errors["reason"][0].startswith("kept" if keep else "left out")
-    assert (summary.findings["duplicate"], summary.kept) == (1, count)
-
-
-def test_pgn_and_tables_at_once_are_refused(tmp_path: Path) -> None:
-    pgn, table = tmp_path / "games.pgn", tmp_path / "games.csv"
-    pgn.write_text(_pgn(_round_robin_tags()), encoding="utf-8")
-    write_table(GAMES.empty(), table)
-    with pytest.raises(InputError, match="either PGN or tables"):
-        write_selection([pgn, table], Target(str(tmp_path / "set.csv")), [Criteria()])

@@ -22,6 +22,13 @@ _USUAL = re.compile(
 _MOST = {b"cp": 2**31 - 1, b"mate": 2**15 - 1, b"depth": 999, b"nodes": 2**63 - 1}
 _MOVE = re.compile(rb"^(?:[a-h][1-8][a-h][1-8][qrbnk]?|0000|\(none\)|NULL)$")
 
+MATE_CP = 30_000
+"""A mate in n is worth this less n centipawns, wherever mates and centipawns share one scale."""
+LONGEST_MATE = 999
+"""Longer mates count as this long, so that every mate stands above every other value."""
+LEAST_MATE_CP = MATE_CP - LONGEST_MATE - 1
+"""What is more than this is a mate; other values lie below, as a tablebase win's 20,000 does."""
+
 
 @dataclass(frozen=True)
 class Value:
@@ -38,6 +45,22 @@ class Value:
         if self.mate is None:
             return 0, self.cp or 0
         return (1, -self.mate) if self.mate > 0 else (-1, -self.mate)
+
+    @property
+    def cents(self) -> int:
+        """The value on one scale: centipawns, a mate in n as ±(`MATE_CP` - n)."""
+        if self.mate is None:
+            return max(-LEAST_MATE_CP, min(self.cp or 0, LEAST_MATE_CP))
+        size = MATE_CP - min(abs(self.mate), LONGEST_MATE)
+        return size if self.mate > 0 else -size
+
+    @classmethod
+    def of_cents(cls, cents: int) -> Value:
+        """Return the value that has these `cents`."""
+        if abs(cents) <= LEAST_MATE_CP:
+            return cls(cents, None)
+        moves = MATE_CP - abs(cents)
+        return cls(None, moves if cents > 0 else -moves)
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ def find_engine(given: str | None = None) -> Path:
         If there is none; the message says where it was looked for.
     """
     if given is not None:
-        return _program(given, f"--engine {given}")
+        return _program(given, f"the engine {given}")
     named = os.environ.get(ENGINE_VARIABLE)
     if named:
         return _program(named, f"{ENGINE_VARIABLE}={named}")
@@ -48,7 +48,7 @@ def find_engine(given: str | None = None) -> Path:
             return path
     folders = ", ".join(map(str, GAMES_FOLDERS))
     raise EngineError(
-        f"no engine found: give --engine, set {ENGINE_VARIABLE}, or install {DEFAULT_ENGINE} "
+        f"no engine found: name one, set {ENGINE_VARIABLE}, or install {DEFAULT_ENGINE} "
         f"(looked for it on the PATH and in {folders}; Debian: apt-get install stockfish)"
     )
 
@@ -74,7 +74,7 @@ def parse_engine_options(texts: Iterable[str]) -> dict[str, str]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
-            raise EngineError(f"--engine-option: expected Name=Value, got {text!r}")
+            raise EngineError(f"an engine option is Name=Value, got {text!r}")
         options[name.strip()] = value.strip()
     return options
 
@@ -97,18 +97,18 @@ class EngineSetup:
         """The key under which its evaluations are stored."""
         return hashlib.sha256(self.as_json().encode("utf-8")).hexdigest()[:16]
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return the set-up as its file in a store holds it."""
+        return {
+            "name": self.name,
+            "net": self.net,
+            "options": dict(self.options),
+            "plan": self.plan,
+        }
+
     def as_json(self) -> str:
         """Return the set-up as text."""
-        return json.dumps(
-            {
-                "name": self.name,
-                "net": self.net,
-                "options": dict(self.options),
-                "plan": self.plan,
-            },
-            sort_keys=True,
-            ensure_ascii=False,
-        )
+        return json.dumps(self.as_dict(), sort_keys=True, ensure_ascii=False)
 
 
 def make_setup(

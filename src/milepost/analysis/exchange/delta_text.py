@@ -34,18 +34,15 @@ import re
 from collections.abc import Iterable
 from typing import Any, TextIO
 
-from milepost.analysis.engine.search_output import Value
+from milepost.analysis.engine.search_output import LEAST_MATE_CP, MATE_CP, Value
 from milepost.analysis.engine.setup import EngineSetup
 from milepost.analysis.exchange.delta_turns import (
-    LEAST_MATE_CP,
-    MATE_CP,
     UCI_MOVE,
     WIDTH,
     DeltaTurn,
     check_moves,
     delta_evaluations,
     delta_turns,
-    value_cents,
 )
 from milepost.analysis.exchange.rows import Imported, Refused, add_rows
 from milepost.analysis.store.store import EvaluationStore
@@ -203,7 +200,7 @@ def _parse_turn(fields: dict[str, str], line: int, number: int) -> DeltaTurn:
     )
     if len(stars) + bool(behind) != (entry.played is not None):
         raise InputError("the played move must have one *, or none if nobody played")
-    if value_cents(entry.value) - max(deltas[-1], outside_cp or 0) < -MATE_CP:
+    if entry.value.cents - max(deltas[-1], outside_cp or 0) < -MATE_CP:
         raise InputError("a delta leads below the worst that there is, to be mated at once")
     names = (entry.engine_move, *entry.moves, *filter(None, [entry.played]))
     if all(UCI_MOVE.fullmatch(name) for name in names):  # else it takes a board to compare them

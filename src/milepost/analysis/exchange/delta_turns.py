@@ -17,7 +17,7 @@ import polars as pl
 
 from milepost.analysis.engine.search_output import Value
 from milepost.analysis.exchange.rows import Refused
-from milepost.analysis.spreads.option_values import MATE_PAWNS, ROOM_FOR_MATES, option_values
+from milepost.analysis.spreads.option_values import option_values
 from milepost.analysis.store.positions import UNNAMED_MOVE, position_problem, stored_position
 from milepost.errors import InputError
 from milepost.tables import EVALUATIONS, TURNS
@@ -25,9 +25,6 @@ from milepost.tables import EVALUATIONS, TURNS
 UCI_MOVE = re.compile(r"[a-h][1-8][a-h][1-8][qrbn]?|0000")
 WIDTH = 10
 """Moves listed for each turn."""
-
-MATE_CP = round(MATE_PAWNS * 100)
-LEAST_MATE_CP = MATE_CP - round(ROOM_FOR_MATES * 100)
 
 
 @dataclass(frozen=True)
@@ -119,7 +116,7 @@ def _entry(
     inside = place is not None and place < listed
     return DeltaTurn(
         engine_move=moves[0],
-        value=cents_value(cents[0]),
+        value=Value.of_cents(cents[0]),
         deltas_cp=tuple(deltas[:listed]),
         played=played,
         chosen=place if inside else None,
@@ -128,22 +125,6 @@ def _entry(
         position=fen,
         depth=depth,
     )
-
-
-def value_cents(value: Value) -> int:
-    """Return a value as centipawns, a mate in n as ±(30000 - n)."""
-    if value.mate is None:
-        return value.cp or 0
-    size = MATE_CP - abs(value.mate)
-    return size if value.mate > 0 else -size
-
-
-def cents_value(cents: int) -> Value:
-    """Return what `value_cents` was made from."""
-    if abs(cents) <= LEAST_MATE_CP:
-        return Value(cents, None)
-    moves = MATE_CP - abs(cents)
-    return Value(None, moves if cents > 0 else -moves)
 
 
 def delta_evaluations(
@@ -214,7 +195,7 @@ def _placed(entry: DeltaTurn, position: str | None, played: str | None) -> Delta
 def _resolved(entry: DeltaTurn) -> DeltaTurn:
     """Name all moves in UCI notation; they must be legal."""
     if entry.position is None:
-        raise InputError("the turn has no position: say in which games it was played (--turns)")
+        raise InputError("the turn has no position: say in which games it was played")
     problem = position_problem(entry.position)
     if problem is not None:
         raise InputError(problem)
@@ -251,8 +232,8 @@ def _row(entry: DeltaTurn, setup: str) -> dict[str, Any]:
     listed = [(name, entry.deltas_cp[place]) for place, name in sorted(names.items())]
     if entry.played is not None and entry.outside_cp is not None:
         listed.append((entry.played, entry.outside_cp))
-    top = value_cents(entry.value)
-    values = [cents_value(top - delta) for _, delta in listed]
+    top = entry.value.cents
+    values = [Value.of_cents(top - delta) for _, delta in listed]
     empty: list[list[int | None]] = [[None] * len(listed)] * ((entry.depth or 1) - 1)
     return {
         "position": stored_position(entry.position),

@@ -1,7 +1,8 @@
 """Evaluations in the schema of the shared analysis files, whose making is known to the last option.
 
 They get the set-up that a run of the plan ``quick`` has, and are then taken for such a run; so each
-row must be what such a run gives: a legal position, all its legal moves, a value for each.
+row must be what such a run gives: a legal position, all its legal moves, a value for each. Mates
+stand there on our own scale, as ±(30000 - n); other values of that engine end at about 4,600.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from milepost.analysis.engine.search_output import LEAST_MATE_CP, MATE_CP
 from milepost.analysis.engine.setup import EngineSetup
 from milepost.analysis.exchange.rows import Imported, Refused, add_rows
 from milepost.analysis.plans import make_plan
@@ -19,11 +21,6 @@ from milepost.analysis.store.store import EvaluationStore
 from milepost.errors import InputError, TableError
 from milepost.io.files import UNREADABLE
 from milepost.tables import TURNS, as_frame
-
-SHARED_MATE = 30_000
-"""The shared schema writes a mate in n as this less n centipawns."""
-LEAST_SHARED_MATE = 29_000
-"""What is more than this is a mate there; the engine's own values end far below (about 4,600)."""
 
 _COLUMNS = ("fen", "played", "moves", "cp")
 
@@ -62,8 +59,8 @@ def import_shared(data: Any, store: EvaluationStore) -> Imported:
     frame, refused = _checked(_read_shared(data))
     setup = shared_setup()
     value = pl.element()
-    is_mate = value.abs() > LEAST_SHARED_MATE
-    mate = pl.when(is_mate).then(value.sign() * (SHARED_MATE - value.abs()))
+    is_mate = value.abs() > LEAST_MATE_CP
+    mate = pl.when(is_mate).then(value.sign() * (MATE_CP - value.abs()))
     cp = pl.when(~is_mate).then(value)
     rows = frame.with_columns(pl.col("cp").cast(pl.List(pl.List(pl.Int32)))).select(
         stored_positions(frame["fen"]).alias("position"),
@@ -101,7 +98,7 @@ def _doubts() -> list[pl.Expr]:
     width = pl.col("moves").list.len()
     lengths = pl.col("cp").list.eval(pl.element().list.len()).list
     value = pl.element()
-    odd = value.is_nan() | (value != value.round()) | (value.abs() >= SHARED_MATE)
+    odd = value.is_nan() | (value != value.round()) | (value.abs() >= MATE_CP)
     last = pl.col("cp").list.last().list
     tests = {
         "no FEN": pl.col("fen").is_not_null(),

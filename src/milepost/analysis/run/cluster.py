@@ -23,7 +23,7 @@ from typing import Any
 from milepost import __version__
 from milepost.analysis.plans import Plan
 from milepost.analysis.run.actor import EngineActor, Refusal
-from milepost.analysis.run.run import RunState
+from milepost.analysis.run.state import RunState
 from milepost.analysis.run.threads import Job, Outcome
 from milepost.errors import EngineError, InputError, WorkerError
 
@@ -103,7 +103,7 @@ def _import_ray() -> ModuleType:
     try:
         import ray
     except ImportError as error:
-        raise InputError("--cluster needs Ray: pip install milepost[cluster]") from error
+        raise InputError("a cluster needs Ray: pip install milepost[cluster]") from error
     module: ModuleType = ray
     return module
 
@@ -114,7 +114,7 @@ def _connected(ray: ModuleType, address: str | None) -> Iterator[None]:
     if ray.is_initialized():
         here = ray.get_runtime_context().gcs_address
         if address not in (None, "auto", here):
-            raise InputError(f"--cluster {address}: this process is connected to {here} already")
+            raise InputError(f"cluster {address}: this process is connected to {here} already")
         yield
         return
     _connect(ray, address)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,8 @@ import polars as pl
 from milepost.analysis.engine.setup import EngineSetup, make_setup
 from milepost.analysis.engine.uci import UciEngine
 from milepost.analysis.plans import ALL_MOVES, Evaluation, Plan
+from milepost.analysis.run.cluster import run_cluster
+from milepost.analysis.run.state import RunState
 from milepost.analysis.run.threads import Job, Outcome, run_threads
 from milepost.analysis.store.positions import stored_position, variant_exclusions
 from milepost.analysis.store.store import EvaluationStore
@@ -28,44 +29,10 @@ from milepost.errors import EngineError, InputError, OutputError
 from milepost.io.progress import Progress, Report
 from milepost.tables import TURNS
 
-__all__ = [
-    "Job",
-    "RunState",
-    "analyse",
-    "engine_setup",
-    "evaluation_row",
-    "save_outcomes",
-    "wanted_jobs",
-]
-
 SAVE_SECONDS = 5.0
 """Finished positions wait at most so long before they are on disk."""
 _NEEDLESS = ("Threads", "Hash", "MultiPV")
 """Options of a plan that an engine may lack."""
-
-
-@dataclass
-class RunState:
-    """How far a run is, and what it found."""
-
-    total: int = 0
-    """Different positions wanted."""
-    hits: int = 0
-    """Positions that the store held already."""
-    done: int = 0
-    """Positions analysed in this run."""
-    failed: list[tuple[str, str | None, str]] = field(default_factory=list)
-    """Position, played move and reason of those given up."""
-    restarts: int = 0
-    """Engines that had to be started anew."""
-    engine_seconds: float = 0.0
-    """Time that engines were busy, added up."""
-    left_out: dict[str, int] = field(default_factory=dict)
-    """Turns that were not wanted, by reason."""
-    setup: EngineSetup | None = None
-    """The set-up of the engine."""
-    interrupted: bool = False
-    """Whether the user stopped the run."""
 
 
 def wanted_jobs(
@@ -121,7 +88,7 @@ def engine_setup(program: str | Path, plan: Plan, options: dict[str, str]) -> En
     """
     clash = sorted(set(plan.options) & set(options) - {"Hash"})
     if clash:
-        raise InputError(f"--engine-option: {', '.join(clash)} is set by the plan")
+        raise InputError(f"the engine option {', '.join(clash)} is set by the plan")
     merged = {**plan.options, **options}
     with UciEngine(program) as engine:
         for name in _NEEDLESS:
@@ -157,8 +124,8 @@ def analyse(
     workers: int = 1,
     cluster: str | None = None,
     engine: str | None = None,
+    setup: EngineSetup | None = None,
     progress: Report | None = None,
-    state: RunState | None = None,
 ) -> RunState:
     """Analyse the jobs that the store does not hold, and store them.
 
@@ -180,10 +147,10 @@ def analyse(
         Run on a Ray cluster instead: its address, or ``auto``.
     engine
         The engine as the user named it, looked for anew on every machine of a cluster.
+    setup
+        What `engine_setup` has returned for this program, plan and options, if it was asked before.
     progress
         Called after every position that the store did not hold.
-    state
-        To be filled and returned; a new one if not given.
 
     Returns
     -------
@@ -197,9 +164,8 @@ def analyse(
         If the store cannot be written; what was stored before stays, and the same call goes on
         from there.
     """
-    state = state or RunState()
-    setup = engine_setup(program, plan, options or {})
-    state.setup = setup
+    setup = setup or engine_setup(program, plan, options or {})
+    state = RunState(setup=setup)
     store.add_setup(setup)
     known = store.keys(setup.digest)
     wanted = list(dict.fromkeys(jobs))
@@ -215,8 +181,6 @@ def analyse(
 
         outcomes = run_threads(missing, program, plan, dict(setup.options), workers, restarted)
     else:
-        from milepost.analysis.run.cluster import run_cluster
-
         outcomes = run_cluster(missing, engine, plan, dict(setup.options), state, address=cluster)
     # Closed at once, so that no engine outlives a failure to store.
     with contextlib.closing(outcomes):

@@ -14,16 +14,15 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
+from milepost.analysis.engine.search_output import LEAST_MATE_CP, LONGEST_MATE, MATE_CP
 from milepost.errors import InputError, TableError
 
-MATE_PAWNS = 300.0
-"""What a mate is worth, less 0.01 a move: a mate in 3 is 299.97, as ``30000 - n`` centipawns."""
-ROOM_FOR_MATES = 10.0
+MATE_PAWNS = MATE_CP / 100
+"""What a mate is worth, less 0.01 a move: a mate in 3 is 299.97."""
+ROOM_FOR_MATES = (MATE_CP - LEAST_MATE_CP) / 100
 """Mates lie within so many pawns of the value of a mate; all other values are clipped below."""
 MOST_MATE_PAWNS = 1e9
 """More than anybody needs; with much more a hundredth of a pawn would be lost in rounding."""
-LONGEST_MATE = 999
-"""Longer mates count as this long, so that every mate stands above every other value."""
 _CHUNK = 5_000
 """Positions worked on at once: some 35 moves at 10 depths each, and a dozen arrays of them."""
 

@@ -14,6 +14,7 @@ import platform
 import re
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +22,7 @@ import polars as pl
 import pyarrow.parquet as pq
 
 from milepost.errors import InputError
-from milepost.io.files import UNREADABLE, remove_partial
+from milepost.io.files import UNREADABLE, AtomicFile
 from milepost.tables import EVALUATIONS
 
 SCHEMA = 1
@@ -113,14 +114,12 @@ def _undecodable(path: Path, error: BaseException) -> InputError:
     return InputError(f"{path}: cannot be read ({said[0] if said else type(error).__name__})")
 
 
-def partial_name() -> str:
-    """Return the name under which this process writes a file before it is whole."""
-    return f".{platform.node()}.{os.getpid()}.partial"
+def new_shard(folder: Path) -> AtomicFile:
+    """Begin a file of evaluations; its name follows when its bytes are known.
 
-
-def is_partial(path: Path) -> bool:
-    """Whether somebody is writing this file, or was killed while doing so."""
-    return path.name.startswith(".") and path.name.endswith(".partial")
+    Until then it is named after this machine and process, for several machines may write at once.
+    """
+    return AtomicFile(folder / platform.node(), shown=folder)
 
 
 def remove_partials(folders: Iterable[Path]) -> int:
@@ -133,7 +132,8 @@ def remove_partials(folders: Iterable[Path]) -> int:
     for folder in folders:
         for path in folder.glob(".*.partial") if folder.is_dir() else ():
             if _is_left_over(path):
-                remove_partial(path)
+                with suppress(OSError):
+                    path.unlink(missing_ok=True)
                 removed += not path.exists()
     return removed
 

@@ -15,7 +15,6 @@ What was analysed twice (by two machines) is the same rows and counts once.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -30,15 +29,14 @@ from milepost.analysis.store.shards import (
     SCHEMA,
     ShardProblem,
     digest_of,
-    is_partial,
-    partial_name,
+    new_shard,
     query_shards,
     read_shard,
     remove_partials,
     shard_problem,
 )
 from milepost.errors import InputError, OutputError
-from milepost.io.files import remove_partial, write_text
+from milepost.io.files import cannot_write, is_partial, write_text
 from milepost.tables import EVALUATIONS
 
 __all__ = ["KEY", "EvaluationStore", "stored_position"]
@@ -103,7 +101,7 @@ class EvaluationStore:
         except OutputError:
             raise
         except OSError as error:
-            raise OutputError(f"cannot write {self.folder}: {error.strerror}") from error
+            raise cannot_write(self.folder, error) from error
 
     def add_setup(self, setup: EngineSetup) -> None:
         """Write down a set-up, so that its digest can be read later; a damaged one is mended."""
@@ -126,17 +124,14 @@ class EvaluationStore:
 
         A disk that is nearly full is noticed only when it is full.
         """
-        probe = self.shards / partial_name()
+        probe = new_shard(self.shards)
         try:
             # One byte, since a full disk still takes empty files.
-            probe.write_bytes(b"\0")
-            probe.unlink()
+            probe.partial.write_bytes(b"\0")
         except OSError as error:
-            raise self._cannot_write(probe, error) from error
-
-    def _cannot_write(self, partial: Path, error: OSError) -> OutputError:
-        remove_partial(partial)
-        return OutputError(f"cannot write {self.shards}: {error.strerror or error}")
+            raise cannot_write(self.shards, error) from error
+        finally:
+            probe.discard()
 
     def append(self, rows: Iterable[dict[str, Any]] | pl.DataFrame) -> Path | None:
         """Add evaluations as one new file; returns it, or `None` if there was nothing to add."""
@@ -148,19 +143,13 @@ class EvaluationStore:
         if not len(frame):
             return None
         frame = EVALUATIONS.conform(frame).select(EVALUATIONS.names).sort(KEY, nulls_last=True)
-        partial = self.shards / partial_name()
-        try:
-            arrow = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
-            arrow = arrow.replace_schema_metadata({MARK: str(SCHEMA).encode()})
-            with partial.open("wb") as handle:
+        arrow = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
+        arrow = arrow.replace_schema_metadata({MARK: str(SCHEMA).encode()})
+        with new_shard(self.shards) as shard:
+            with shard.partial.open("wb") as handle:
                 pq.write_table(arrow, handle, compression="zstd")
-                handle.flush()
-                os.fsync(handle.fileno())
-            target = self.shards / f"part-{digest_of(partial)}.parquet"
-            partial.replace(target)
-        except OSError as error:
-            raise self._cannot_write(partial, error) from error
-        return target
+            shard.target = self.shards / f"part-{digest_of(shard.partial)}.parquet"
+        return shard.target
 
     def files(self) -> list[Path]:
         """Return the store's files; a foreign, torn or damaged one is refused by name.

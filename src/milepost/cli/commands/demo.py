@@ -33,8 +33,7 @@ def demo(
     workers: options.Workers = options.ALL_CORES,
 ) -> None:
     """Run the main job on the bundled sample; end with ratings, plots and where they lie."""
-    from milepost.games.convert import Target, write_games, write_results, write_turns
-    from milepost.games.results.from_table import parse_mapping
+    from milepost.api.games import Target, parse_mapping, write_games, write_results, write_turns
 
     folder = Path(output)
     folder.mkdir(parents=True, exist_ok=True)

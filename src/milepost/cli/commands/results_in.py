@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from milepost.cli import show
-from milepost.cli.commands.games_in import read_aliases
 
 if TYPE_CHECKING:
     import polars as pl
@@ -123,7 +122,7 @@ def _read(
 
     sources = find_sources(inputs)
     settings: dict[str, Any] = {
-        "aliases": read_aliases(aliases),
+        "aliases": aliases,
         "keep_duplicates": keep_duplicates,
     }
     fields = parse_mapping(mapping) if mapping else {}

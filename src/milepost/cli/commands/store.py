@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from milepost.cli import show
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from milepost.analysis.exchange.rows import Imported
-    from milepost.analysis.store.store import EvaluationStore
 
 DELTA = "delta"
 """The text log of the draft paper: a format of exports, and a kind of imports."""
@@ -31,37 +25,24 @@ Folder = Annotated[str, typer.Argument(metavar="DIR", help="The evaluation store
 @store_app.command()
 def info(folder: Folder) -> None:
     """Show the set-ups in a store, with positions, moves, depths and bytes."""
-    from milepost.analysis.engine.setup import readable_setup
-    from milepost.analysis.store.store import EvaluationStore
+    from milepost.api.analyses import store_info
 
-    store = EvaluationStore(folder)
-    files = store.files()
-    counted = store.query(
-        # What two machines have analysed lies there twice and counts once.
-        "select setup, count(*) as positions, round(avg(len(moves)), 1) as moves, "
-        "max(len(cp)) as depth, sum(nodes)::double as nodes "
-        "from (select distinct on (setup, position, played) * from evaluations) "
-        "group by setup order by setup"
-    )
-    setups = store.known_setups()
+    about = store_info(folder)
     rows = [
-        (digest, readable_setup(setups.get(digest)), positions, moves, depth, (nodes or 0) / 1e6)
-        for digest, positions, moves, depth, nodes in counted.iter_rows()
+        (digest, engine, positions, moves, depth, (nodes or 0) / 1e6)
+        for digest, engine, positions, moves, depth, nodes in about.setups.iter_rows()
     ]
-    size = sum(path.stat().st_size for path in files)
-    positions = sum(row[2] for row in rows)
     show.print_table(("set-up", "engine and plan", "positions", "moves", "depth", "Mnodes"), rows)
-    each = f", {size / positions:.0f} bytes a position" if positions else ""
-    typer.echo(f"{len(files)} files, {size:,} bytes{each}")
+    each = f", {about.bytes / about.positions:.0f} bytes a position" if about.positions else ""
+    typer.echo(f"{about.files} files, {about.bytes:,} bytes{each}")
 
 
 @store_app.command()
 def verify(folder: Folder) -> None:
     """Check every file of a store against the digest in its name; exit code 1 if one is bad."""
-    from milepost.analysis.store.store import EvaluationStore
+    from milepost.api.analyses import open_store
 
-    store = EvaluationStore(folder)
-    problems = store.verify()
+    problems = open_store(folder).verify()
     for problem in problems:
         typer.echo(f"{problem.path}: {problem.reason}")
     typer.echo(f"{len(problems)} bad files" if problems else "all files are as they were written")
@@ -72,9 +53,9 @@ def verify(folder: Folder) -> None:
 @store_app.command()
 def compact(folder: Folder) -> None:
     """Put all evaluations into one file, each once."""
-    from milepost.analysis.store.store import EvaluationStore
+    from milepost.api.analyses import open_store
 
-    store = EvaluationStore(folder)
+    store = open_store(folder)
     before = len(store.files())
     path = store.compact()
     typer.echo(f"{before} files -> {path or 'nothing in the store'}")
@@ -86,17 +67,14 @@ def merge(
     others: Annotated[list[str], typer.Argument(metavar="OTHER...", help="Stores to take from.")],
 ) -> None:
     """Add to a store what others have and it has not."""
-    from milepost.analysis.store.store import EvaluationStore
+    from milepost.api.analyses import merge_stores
 
-    sources = [(other, EvaluationStore(other)) for other in others]  # before anything is made
-    store = EvaluationStore(folder, create=True)
-    for name, source in sources:
-        differing = store.count_differing(source)
-        typer.echo(f"{name}: {store.merge(source):,} evaluations added")
-        if differing:
+    for merged in merge_stores(folder, others):
+        typer.echo(f"{merged.name}: {merged.added:,} evaluations added")
+        if merged.differing:
             typer.echo(
-                f"warning: {differing:,} evaluations of {name} have the set-up and position of "
-                "ours but other values; ours stay",
+                f"warning: {merged.differing:,} evaluations of {merged.name} have the set-up and "
+                "position of ours but other values; ours stay",
                 err=True,
             )
 
@@ -128,64 +106,19 @@ def export(
     ] = None,
 ) -> None:
     """Write the evaluations of a set-up as a table, or as the draft paper's text log."""
-    from milepost.analysis.store.store import EvaluationStore
+    from milepost.api.analyses import check_export, export_evaluations
     from milepost.errors import InputError
-    from milepost.io.files import write_table
-    from milepost.io.provenance import provenance
 
-    _check_format(output, form)
+    check_export(output, form)
     if form != DELTA and (turns or width is not None):
         raise InputError(f"{'--turns' if turns else '--width'} is for --format {DELTA}")
-    store = EvaluationStore(folder)
-    digest = store.pick_setup(setup)
-    evaluations = store.read(digest)
-    if form != DELTA:
-        made = provenance("store export", {"setup": store.known_setups().get(digest)}, [])
-        write_table(evaluations, output, form=form, made=made)
-        typer.echo(f"{len(evaluations):,} evaluations of set-up {digest} -> {output}", err=True)
-    else:
-        said = _export_delta(evaluations, output, width or 10, turns)
-        typer.echo(f"{said} of set-up {digest} -> {output}", err=True)
-
-
-def _check_format(output: str, form: str | None) -> None:
-    """Refuse an unknown format before anything is read, and name all that are known."""
-    from milepost.errors import OutputError
-    from milepost.io.files import FORMATS, format_of
-
-    known = ", ".join((*FORMATS, DELTA))
-    if form is not None:
-        if form not in (*FORMATS, DELTA):
-            raise OutputError(f"unknown format {form!r}; known are {known}")
-        return
-    try:
-        format_of(output)
-    except OutputError as error:
-        raise OutputError(f"{error}; or say --format: {known}") from error
-
-
-def _export_delta(
-    evaluations: pl.DataFrame, output: str, width: int, turns: list[str] | None
-) -> str:
-    """Write the log; return what was written and what was not."""
-    import io
-    import sys
-    from pathlib import Path
-
-    from milepost.analysis.exchange.delta_text import write_delta_log
-    from milepost.games.load import load_turns
-    from milepost.io.files import write_text
-
-    text = io.StringIO()
-    played = load_turns(turns)[0] if turns else None
-    written = write_delta_log(evaluations, text, width=width, turns=played)
-    if output == "-":
-        sys.stdout.write(text.getvalue())
-    else:
-        write_text(Path(output), text.getvalue())
-    if played is None:
-        return f"{written:,} evaluations"
-    return f"{written:,} turns ({len(played) - written:,} without an evaluation)"
+    written = export_evaluations(
+        folder, output, setup=setup, form=form, width=width or 10, turns=turns
+    )
+    what = f"{written.rows:,} evaluations"
+    if written.without is not None:
+        what = f"{written.rows:,} turns ({written.without:,} without an evaluation)"
+    typer.echo(f"{what} of set-up {written.setup} -> {output}", err=True)
 
 
 @store_app.command("import")
@@ -228,14 +161,11 @@ def import_(
     Rows that cannot be what they claim to be are refused by number, and the exit code is then 1;
     all others are stored.
     """
-    from milepost.analysis.exchange.eval_comments import import_eval_comments
-    from milepost.analysis.exchange.scored_tables import import_shared
-    from milepost.analysis.store.store import EvaluationStore
+    from milepost.api.analyses import IMPORTS, import_evaluations
+    from milepost.api.games import read_turns
     from milepost.errors import InputError
-    from milepost.games.load import load_games_of, load_turns
-    from milepost.games.turns.replay import BOOK_MOVES
 
-    if kind not in ("eval", DELTA, "scored"):
+    if kind not in IMPORTS:
         raise InputError(f"--kind: expected eval, delta or scored, got {kind!r}")
     if turns and (kind != DELTA or len(inputs) > 1):
         raise InputError("--turns is for one log at a time, with --kind delta")
@@ -243,46 +173,20 @@ def import_(
         raise InputError("--book-moves is for --turns")
     played = None
     if turns:
-        played, wrong = load_turns(
-            turns, book_moves=BOOK_MOVES if book_moves is None else book_moves
-        )
+        played, wrong = read_turns(turns, book_moves=8 if book_moves is None else book_moves)
         show.tell_wrong(wrong, quiet=False)
-    store = EvaluationStore(folder, create=True)
     refused = 0
-    for name in inputs:
-        if kind == "eval":
-            games, wrong = load_games_of([name])
-            show.tell_wrong(wrong, quiet=False)
-            found = import_eval_comments(games, store)
-        elif kind == DELTA:
-            found = _import_delta(name, store, engine, played)
-        else:
-            found = import_shared(name, store)
+    for file in import_evaluations(folder, inputs, kind, engine=engine, turns=played):
+        if len(file.errors):
+            show.tell_wrong(file.errors, quiet=False)
+        found = file.imported
         said = ", ".join(f"{count:,} {what}" for what, count in found.counts.items())
-        typer.echo(f"{name}: set-up {found.setup.digest}: {said}")
+        typer.echo(f"{file.name}: set-up {found.setup.digest}: {said}")
         refused += len(found.refused)
-        for each in found.refused[:MOST_REFUSED]:
+        for row in found.refused[:MOST_REFUSED]:
             where = "line" if kind == DELTA else "row"
-            typer.echo(f"  refused: {where} {each.place}: {each.reason}", err=True)
+            typer.echo(f"  refused: {where} {row.place}: {row.reason}", err=True)
         if len(found.refused) > MOST_REFUSED:
             typer.echo(f"  ... and {len(found.refused) - MOST_REFUSED:,} more", err=True)
     if refused:
         raise typer.Exit(1)
-
-
-def _import_delta(
-    name: str, store: EvaluationStore, engine: str, turns: pl.DataFrame | None
-) -> Imported:
-    import io
-    from pathlib import Path
-
-    from milepost.analysis.exchange.delta_text import import_delta_log
-    from milepost.errors import InputError
-
-    try:
-        text = Path(name).read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{name} is no text in UTF-8, so no delta log") from error
-    except OSError as error:
-        raise InputError(f"cannot read {name}: {error.strerror}") from error
-    return import_delta_log(io.StringIO(text), store, engine=engine, turns=turns)

@@ -6,7 +6,7 @@ how the stream is cut.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -218,7 +218,7 @@ class Reading:
     progress: Report | None = None
     """Called with the bytes of input that are dealt with."""
     digest: bool = True
-    """Whether to digest the sources, for an output that says what it was made from."""
+    """Whether an output will say what it was made from, so that all sources are digested."""
     inputs: list[dict[str, Any]] = field(default_factory=list)
     """Name, bytes and digest of each source that was read to its end."""
     failures: list[tuple[str, int, str]] = field(default_factory=list)
@@ -227,7 +227,7 @@ class Reading:
     """Games found so far."""
 
 
-def cut_batches(sources: list[Source], reading: Reading, *, games: int) -> Iterator[Batch]:
+def cut_batches(sources: Sequence[Source], reading: Reading, *, games: int) -> Iterator[Batch]:
     """Cut the sources into batches of about so many games, with their bytes."""
     chunks: list[Chunk] = []
     number = held = 0
@@ -242,7 +242,7 @@ def cut_batches(sources: list[Source], reading: Reading, *, games: int) -> Itera
 
 
 def cut_chunks(
-    sources: list[Source],
+    sources: Sequence[Source],
     reading: Reading,
     *,
     chunk_bytes: int = CHUNK_BYTES,
@@ -263,7 +263,9 @@ def cut_chunks(
         last_line = 1
         try:
             with open_bytes(source) as raw:
-                stream = DigestingStream(raw, digest=reading.digest)
+                # A plain file's bytes are read here anyway: a digest of them costs little.
+                plain = raw.compression is None and source.path is not None
+                stream = DigestingStream(raw, digest=reading.digest or plain)
                 path = None if raw.compression or keep_bytes else source.path
                 for block in scan_blocks(stream, block_bytes=BLOCK_BYTES):
                     reading.games += len(block)
@@ -274,6 +276,8 @@ def cut_chunks(
                     if reading.progress:
                         done = read_before + raw.disk_position()
                         reading.progress(Progress(done, total, f"{reading.games:,} games"))
+            if plain:
+                source.note_digest(stream.hexdigest() or "")
             reading.inputs.append(
                 {"name": source.name, "bytes": stream.bytes, "sha256": stream.hexdigest()}
             )

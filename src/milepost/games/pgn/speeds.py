@@ -7,6 +7,8 @@ decides where the tag says nothing.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import polars as pl
 
 SPEEDS = ("classical", "rapid", "blitz", "bullet", "correspondence")
@@ -14,6 +16,11 @@ CONDITIONS = (*SPEEDS, "simul", "blindfold", "online")
 """What `milepost select` can ask for or leave out."""
 NOT_STANDARD = tuple(name for name in CONDITIONS if name != "classical")
 """What a set of ordinary tournament games leaves out."""
+
+FAST = ("rapid", "blitz", "bullet")
+"""The speeds of fast games."""
+_FLAGS = ("true", "yes", "1", "1.0", "fast")
+"""What a flag that says yes looks like as text."""
 
 # Words in the event's or the site's name; \b keeps "blitzstein" and "activity" out.
 _WORDS = {
@@ -85,6 +92,18 @@ def speed_of_games() -> pl.Expr:
     by_server = event.str.extract(r"^(?:rated|casual) (?:ultra)?(\w+) (?:game|tournament)")
     by_server = pl.when(by_server.is_in(SPEEDS)).then(by_server)
     return pl.coalesce(by_server, by_control, by_word).alias("speed")
+
+
+def fast_games(columns: Iterable[str]) -> pl.Expr:
+    """Return whether a game was fast: as a column `fast` flags it, else by the speed.
+
+    Null where neither says anything.
+    """
+    told = [name for name in ("fast", "speed") if name in columns]
+    fast = [pl.col(name).cast(pl.String).str.strip_chars().str.to_lowercase() for name in told]
+    # An empty cell says nothing.
+    known = [pl.when(text != "").then(text.is_in([*FAST, *_FLAGS])) for text in fast]
+    return pl.coalesce(*known, pl.lit(None, dtype=pl.Boolean))
 
 
 def has_condition(condition: str) -> pl.Expr:

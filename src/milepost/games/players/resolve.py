@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from milepost.errors import TableError
 from milepost.games.players.names import normalise_name, normalise_names
+from milepost.io.files import read_table
 from milepost.tables import PLAYERS, as_frame
 
 NAME_COLUMNS = ("spelling", "fide_id", "games", "first_year", "last_year")
@@ -64,7 +66,8 @@ def find_players(games: Any, *, aliases: Any = None) -> pl.DataFrame:
     games
         A games table (polars, pandas, Arrow); the columns white and black are enough.
     aliases
-        A table with the columns `spelling` and `name`: each spelling is that name's player.
+        A table with the columns `spelling` and `name`, or its file: each spelling is that name's
+        player.
 
     Returns
     -------
@@ -84,6 +87,37 @@ def find_players(games: Any, *, aliases: Any = None) -> pl.DataFrame:
     counts = NameCounts()
     counts.add(frame)
     return resolve_players(counts.table(), aliases=aliases)
+
+
+def people(players: pl.DataFrame) -> pl.DataFrame:
+    """Return one row a player of a players table, those with most games first.
+
+    Returns
+    -------
+    polars.DataFrame
+        `name`, `spellings`, `fide_ids`, `games`, `first_year`, `last_year`, `joined_by`, `key`.
+    """
+
+    def listed(column: str, separator: str) -> pl.Expr:
+        values = pl.col(column).drop_nulls().unique().sort().cast(pl.String)
+        return values.str.join(separator)
+
+    return (
+        players.group_by("key")
+        .agg(
+            pl.col("name").first(),
+            listed("spelling", " | ").alias("spellings"),
+            listed("fide_id", " ").alias("fide_ids"),
+            pl.col("games").sum(),
+            pl.col("first_year").min(),
+            pl.col("last_year").max(),
+            listed("joined_by", ", "),
+        )
+        .sort("games", "key", descending=[True, False])
+        .select(
+            "name", "spellings", "fide_ids", "games", "first_year", "last_year", "joined_by", "key"
+        )
+    )
 
 
 def resolve_players(names: pl.DataFrame, *, aliases: Any = None) -> pl.DataFrame:
@@ -157,13 +191,13 @@ def _join_rows(rows: list[dict[str, Any]]) -> pl.DataFrame:
 
 
 def with_keys(games: pl.DataFrame, players: pl.DataFrame) -> pl.DataFrame:
-    """Set white_key and black_key of a games frame from a players table."""
-    keys = players.select("spelling", "fide_id", "key")
+    """Set keys and names to show (white_key, white_name …) of games from a players table."""
+    known = players.select("spelling", "fide_id", "key", "name")
     for side in ("white", "black"):
         games = (
-            games.drop(f"{side}_key", strict=False)
+            games.drop(f"{side}_key", f"{side}_name", strict=False)
             .join(
-                keys.rename({"key": f"{side}_key"}),
+                known.rename({"key": f"{side}_key", "name": f"{side}_name"}),
                 left_on=[side, f"{side}_fide_id"],
                 right_on=["spelling", "fide_id"],
                 how="left",
@@ -172,6 +206,32 @@ def with_keys(games: pl.DataFrame, players: pl.DataFrame) -> pl.DataFrame:
             )
         )  # fmt: skip
     return games
+
+
+def with_names(games: pl.DataFrame) -> pl.DataFrame:
+    """Set white_name and black_name, the players' names to show, of games that have keys.
+
+    A name is the spelling that most of these games have for the key; see `_leading`.
+    """
+    sides = [
+        games.select(pl.col(f"{side}_key").alias("key"), pl.col(side).alias("spelling"))
+        for side in ("white", "black")
+    ]
+    length = pl.col("spelling").str.len_chars()
+    leading = (
+        pl.concat(sides)
+        .drop_nulls()
+        .group_by("key", "spelling")
+        .agg(pl.len().alias("games"))
+        .sort("key", "games", length, "spelling", descending=[False, True, True, False])
+        .unique("key", keep="first")
+    )
+    names = dict(leading.select("key", "spelling").iter_rows())
+    return games.with_columns(
+        pl.col(f"{side}_key").replace_strict(names, default=None, return_dtype=pl.String)
+        .alias(f"{side}_name")
+        for side in ("white", "black")
+    )  # fmt: skip
 
 
 def _leading(members: Iterable[dict[str, Any]]) -> dict[str, Any]:
@@ -191,7 +251,7 @@ def _leading(members: Iterable[dict[str, Any]]) -> dict[str, Any]:
 def _aliases(aliases: Any) -> dict[str, str]:
     if aliases is None:
         return {}
-    frame = as_frame(aliases)
+    frame = read_table(aliases) if isinstance(aliases, str | Path) else as_frame(aliases)
     if not {"spelling", "name"} <= set(frame.columns):
         raise TableError(
             f"an alias table needs the columns spelling and name; found {', '.join(frame.columns)}"

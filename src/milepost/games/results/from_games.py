@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from milepost.errors import TableError
+from milepost.games.pgn.speeds import fast_games
 from milepost.games.pgn.tidy import RESULTS as KNOWN_RESULTS
 from milepost.games.players.names import normalise_names
 from milepost.tables import GAMES, RESULTS, as_frame
@@ -32,17 +33,22 @@ def results_of_games(games: Any) -> pl.DataFrame:
         raise TableError(f"results need the columns {', '.join(missing)}")
     frame = frame.with_columns(
         pl.lit(None, dtype=GAMES.dtypes[name]).alias(name)
-        for name in ("date", "white_elo", "black_elo")
+        for name in ("date", "white_elo", "black_elo", "speed")
         if name not in frame.columns
     )
     for side in ("white", "black"):
         if f"{side}_key" not in frame.columns:
             frame = frame.with_columns(pl.col(side).alias(f"{side}_key"))
+        if f"{side}_name" not in frame.columns:
+            frame = frame.with_columns(pl.col(side).alias(f"{side}_name"))
     found = frame.filter(pl.col("result").is_in(KNOWN_RESULTS), are_named(frame)).with_columns(
         time_of_dates().alias("time"),
         time_known().alias("time_known"),
         pl.coalesce("white_key", "white").alias("player_1"),
         pl.coalesce("black_key", "black").alias("player_2"),
+        pl.coalesce("white_name", "white").alias("name_1"),
+        pl.coalesce("black_name", "black").alias("name_2"),
+        fast_games(frame.columns).alias("fast"),
         pl.col("result")
         .replace_strict({"1-0": 1.0, "0-1": 0.0, "1/2-1/2": 0.5}, return_dtype=pl.Float64)
         .alias("score"),

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from milepost.errors import InputError, TableError
+from milepost.games.pgn.speeds import fast_games
 from milepost.games.pgn.tidy import tidy_date
 from milepost.games.results.from_games import time_known, time_of_dates
 from milepost.tables import RESULTS, as_frame
@@ -46,12 +47,14 @@ def parse_mapping(text: str) -> dict[str, str]:
     for part in text.split(","):
         field, equals, value = part.strip().partition("=")
         if not equals or not value:
-            raise InputError(f"--map: expected field=column, got {part.strip()!r}")
+            raise InputError(f"a mapping is field=column or field:=value, got {part.strip()!r}")
         name = field.rstrip(":").strip()
         if name not in known:
-            raise InputError(f"--map: unknown field {name!r}; known are {', '.join(sorted(known))}")
+            raise InputError(
+                f"mapping: unknown field {name!r}; known are {', '.join(sorted(known))}"
+            )
         if name in mapping or f"{name}:" in mapping:
-            raise InputError(f"--map: the field {name!r} is given twice")
+            raise InputError(f"mapping: the field {name!r} is given twice")
         mapping[f"{name}:" if field.strip().endswith(":") else name] = value.strip()
     return mapping
 
@@ -105,7 +108,7 @@ def results_of_table(
         raise TableError("no score: map score, points_1 and points_2, or wins, draws and losses")
     missing = [name for name in ("time", "player_1", "player_2") if name not in fields]
     if missing:
-        raise TableError(f"no column for {', '.join(missing)}: use --map {missing[0]}=COLUMN")
+        raise TableError(f"no column for {', '.join(missing)}: map them, as {missing[0]}=COLUMN")
 
     raw = frame.select(expression.alias(name) for name, expression in fields.items())
     raw = raw.with_row_index("row", offset=1)
@@ -116,6 +119,7 @@ def results_of_table(
         _score(raw).alias("score"),
         pl.col("player_1", "player_2").cast(pl.String).str.strip_chars(),
     )
+    raw = raw.with_columns(fast_games(raw.columns).alias("fast"))
     if source is not None and "source" not in raw.columns:
         raw = raw.with_columns(pl.lit(source).alias("source"))
     if "line" not in raw.columns:

@@ -10,10 +10,25 @@ from typing import Any
 import polars as pl
 
 from milepost.errors import InputError
-from milepost.games.pgn.speeds import CONDITIONS, has_condition
+from milepost.games.pgn.speeds import CONDITIONS, SPEEDS, has_condition
 from milepost.games.selection.events import EVENT_KINDS, event_kinds, with_event_kinds
 from milepost.games.turns.replay import BOOK_MOVES
 from milepost.tables import GAMES, as_frame
+
+NO_SPEED = "speed not known"
+"""The reason for which a game is left out whose speed nothing tells, where one is asked for."""
+_NEARLY_ALL = 0.9
+_ADVICE = {
+    NO_SPEED: "they have no time control, and their events' names say nothing; to keep them, "
+    "exclude the other speeds (rapid, blitz, bullet, correspondence) instead of asking for one",
+    "year": "do their dates hold years?",
+    "Elo of white": "do they have Elo tags? A wider band takes in more",
+    "Elo of black": "do they have Elo tags? A wider band takes in more",
+    "event kind": "kinds are told by all games of an event, and many are unknown: see the kinds of "
+    "the events",
+    "too short": "were they read with their moves?",
+}
+_ADVICE_ELSE = "is that what you meant?"
 
 DEFAULT_WITHIN = 10
 """Points that both Elos may differ from a milepost (Regan & Haworth 2011)."""
@@ -57,11 +72,11 @@ class Criteria:
             if unknown:
                 raise InputError(f"unknown: {', '.join(unknown)}; known are {', '.join(known)}")
         if self.widen and self.until_turns is None:
-            raise InputError("--widen needs --until-turns: how many turns are enough?")
+            raise InputError("widen needs until_turns: how many turns are enough?")
         if self.until_turns is not None and self.elo is None:
-            raise InputError("--until-turns needs a rating band")
+            raise InputError("until_turns needs a rating band: give elo")
         if any(width <= self.within for width in self.widen):
-            raise InputError(f"--widen: every width must be more than {self.within}")
+            raise InputError(f"widen: every width must be more than {self.within}")
         for name in ("within", "cap", "minimum_plies", "book_moves", "until_turns"):
             value = getattr(self, name)
             if value is not None and value < 0:
@@ -79,9 +94,9 @@ class Criteria:
         return f"{self.elo} {self.years[0]}-{self.years[1]}"
 
     @property
-    def widest(self) -> int:
-        """The widest band that may be needed."""
-        return max((self.within, *self.widen))
+    def widths(self) -> tuple[int, ...]:
+        """The bands to try, one after the other."""
+        return (self.within, *self.widen)
 
 
 @dataclass(frozen=True)
@@ -97,13 +112,30 @@ class Selection:
     turns: int
     """Turns behind the book in the chosen games."""
     left_out: dict[str, int] = field(default_factory=dict)
-    """Games that each criterion left out, in the order in which they apply."""
+    """Games that are not in the set, each counted once, under the first reason that applies: with
+    the chosen ones they are all games that there were."""
+
+    @property
+    def read(self) -> int:
+        """All games that there were."""
+        return len(self.games) + sum(self.left_out.values())
+
+    @property
+    def advice(self) -> str:
+        """What to do where one criterion has left out nearly all games; empty = none has."""
+        reason, count = max(self.left_out.items(), key=lambda item: item[1], default=("", 0))
+        if count < _NEARLY_ALL * self.read or not self.read:
+            return ""
+        share = f"{count:,} of {self.read:,} games were left out by one criterion: {reason}"
+        return f"{share}; {_ADVICE.get(reason, _ADVICE_ELSE)}"
 
 
 def prefilter(criteria: Sequence[Criteria]) -> pl.Expr:
     """Return a filter that keeps, by its headers, every game that any criterion may want."""
     return pl.any_horizontal(
-        pl.all_horizontal(pl.lit(True), *(test for _, test in _header_tests(each, each.widest)))
+        pl.all_horizontal(
+            pl.lit(True), *(test for _, test in _header_tests(each, max(each.widths)))
+        )
         for each in criteria
     )
 
@@ -132,23 +164,20 @@ def select_games(games: Any, criteria: Criteria, *, events: Any = None) -> Selec
     )
     kinds = event_kinds(frame) if events is None else as_frame(events)
     frame = with_event_kinds(frame, kinds)
-    for within in (criteria.within, *criteria.widen):
-        left_out: dict[str, int] = {}
-        chosen = frame
+    for within in criteria.widths:
         tests = _header_tests(criteria, within)
         tests.append(("too short", pl.col("plies") >= criteria.minimum_plies))
         if criteria.event_kinds:
             tests.append(("event kind", pl.col("event_kind").is_in(sorted(criteria.event_kinds))))
-        for name, test in tests:
-            before = len(chosen)
-            chosen = chosen.filter(test.fill_null(False))
-            if before != len(chosen):
-                left_out[name] = before - len(chosen)
-        available = len(chosen)
-        chosen = _capped(chosen, criteria.cap)
+        judged = frame.with_columns(_first_reason(tests).alias("reason"))
+        left_out = _counts(judged["reason"], tests)
+        fitting = judged.filter(pl.col("reason").is_null()).drop("reason")
+        chosen = _capped(fitting, criteria.cap)
         turns = count_turns(chosen, criteria.book_moves)
         if criteria.until_turns is None or turns >= criteria.until_turns:
             break
+    if len(chosen) < len(fitting):
+        left_out["beyond the cap"] = len(fitting) - len(chosen)
     period = f"{criteria.years[0]}-{criteria.years[1]}" if criteria.years else None
     chosen = chosen.with_columns(
         pl.lit(criteria.name, dtype=pl.String).alias("group"),
@@ -156,8 +185,35 @@ def select_games(games: Any, criteria: Criteria, *, events: Any = None) -> Selec
         pl.lit(period, dtype=pl.String).alias("period"),
     )
     return Selection(
-        chosen, within if criteria.elo is not None else None, available, turns, left_out
+        chosen, within if criteria.elo is not None else None, len(fitting), turns, left_out
     )
+
+
+def count_reasons(headers: pl.DataFrame, criteria: Criteria) -> dict[int, dict[str, int]]:
+    """Count games that their headers alone leave out, each under its first reason.
+
+    Returns
+    -------
+    dict
+        For each width of the band that may be used, the counts by reason.
+    """
+    counts = {}
+    for within in criteria.widths:
+        tests = _header_tests(criteria, within)
+        counts[within] = _counts(headers.select(_first_reason(tests)).to_series(), tests)
+    return counts
+
+
+def _first_reason(tests: list[tuple[str, pl.Expr]]) -> pl.Expr:
+    """The name of the first test that a game does not pass; null = it passes all."""
+    reasons = [pl.when(~test.fill_null(False)).then(pl.lit(name)) for name, test in tests]
+    return pl.coalesce(*reasons, pl.lit(None, dtype=pl.String))
+
+
+def _counts(reasons: pl.Series, tests: list[tuple[str, pl.Expr]]) -> dict[str, int]:
+    """How many games each test left out, in the order of the tests."""
+    counted = dict(reasons.drop_nulls().value_counts().iter_rows())
+    return {name: counted[name] for name, _ in tests if name in counted}
 
 
 def count_turns(games: pl.DataFrame, book_moves: int = BOOK_MOVES) -> int:
@@ -181,9 +237,9 @@ def milepost_grid(mileposts: str, periods: Sequence[str], template: Criteria) ->
     try:
         first, last, step = (int(part) for part in mileposts.split(":"))
     except ValueError:
-        raise InputError(f"--mileposts: expected first:last:step, got {mileposts!r}") from None
+        raise InputError(f"mileposts: expected first:last:step, got {mileposts!r}") from None
     if step <= 0 or last < first:
-        raise InputError(f"--mileposts: {mileposts!r} holds no milepost")
+        raise InputError(f"mileposts: {mileposts!r} holds no milepost")
     spans: list[tuple[int, int] | None] = [parse_years(period) for period in periods]
     return [
         Criteria(**{**template.__dict__, "elo": elo, "years": span, "group": None})
@@ -214,7 +270,9 @@ def _header_tests(criteria: Criteria, within: int) -> list[tuple[str, pl.Expr]]:
     tests += [(name, ~has_condition(name)) for name in sorted(criteria.exclude)]
     if criteria.only:
         wanted = pl.any_horizontal(has_condition(name) for name in sorted(criteria.only))
-        tests.append(("conditions", wanted))
+        if criteria.only <= set(SPEEDS):
+            tests.append((NO_SPEED, wanted | pl.col("speed").is_not_null()))
+        tests.append((f"not {' or '.join(sorted(criteria.only))}", wanted))
     return tests
 
 

@@ -8,6 +8,7 @@ import chess
 import polars as pl
 
 from milepost.errors import InputError
+from milepost.games.players.resolve import with_names
 from milepost.games.turns.fen import FenWriter
 from milepost.games.turns.phases import OPENING, next_phase
 from milepost.tables import GAMES, TURNS
@@ -102,6 +103,8 @@ def turns_of_games(games: Any, *, book_moves: int = BOOK_MOVES) -> pl.DataFrame:
         If a game's moves are not legal from its first position.
     """
     frame = GAMES.conform(games)
+    if not {"white_name", "black_name"} <= set(frame.columns):
+        frame = with_names(frame)
     return attach_games(replay(frame, book_moves=book_moves), frame)
 
 
@@ -148,7 +151,11 @@ def book_plies_of(fen: str | None, book_moves: int) -> int:
 
 
 def attach_games(replayed: pl.DataFrame, games: pl.DataFrame) -> pl.DataFrame:
-    """Add to replayed turns what the game knows: players, Elos, clocks, event, score."""
+    """Add to replayed turns what the game knows: players, Elos, clocks, event, score.
+
+    The games need `white_name` and `black_name`, the players' names to show, beside the columns of
+    `milepost.tables.GAMES`: see `milepost.games.players.resolve.with_keys`.
+    """
     about = games.with_row_index("row").with_columns(pl.col("row").cast(pl.Int32))
     if "group" not in about.columns:
         about = about.with_columns(pl.lit(None, dtype=pl.String).alias("group"))
@@ -174,9 +181,13 @@ def attach_games(replayed: pl.DataFrame, games: pl.DataFrame) -> pl.DataFrame:
     turns = joined.with_columns(
         pl.coalesce("white_key", "white").alias("white_key"),
         pl.coalesce("black_key", "black").alias("black_key"),
+        pl.coalesce("white_name", "white").alias("white_name"),
+        pl.coalesce("black_name", "black").alias("black_name"),
     ).with_columns(
         mover("key").alias("mover"),
         opponent("key").alias("opponent"),
+        mover("name").alias("mover_name"),
+        opponent("name").alias("opponent_name"),
         pl.when(white).then(pl.lit("white")).otherwise(pl.lit("black")).alias("colour"),
         mover("elo").alias("mover_elo"),
         opponent("elo").alias("opponent_elo"),

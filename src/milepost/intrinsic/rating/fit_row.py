@@ -12,10 +12,8 @@ import csv
 import hashlib
 import io
 import json
-import os
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,15 +22,11 @@ import polars as pl
 
 from milepost import __version__
 from milepost.choice.spreads import Spreads
-from milepost.errors import InputError, OutputError
+from milepost.errors import InputError
 from milepost.fit.agent import NotConvergedWarning, fit_agent
 from milepost.fit.result import FitResult
 from milepost.io.files import write_text
-
-try:
-    import fcntl
-except ImportError:  # not on Windows: there two processes must not write to one file at a time
-    fcntl = None  # type: ignore[assignment]
+from milepost.io.locks import locked
 
 COLUMNS = (
     "filename", "Games", "Moves", "AvgElo", "MinElo", "MaxElo", "s", "c", "AE_e", "AE_a",
@@ -190,7 +184,7 @@ def append_row(
         If it cannot be written.
     """
     target = Path(path)
-    with _locked(target):
+    with locked(target):
         text = _read_text(target)
         rows = _parse(target, text)
         same_name = [each for each in rows if each[0] == row.filename]
@@ -242,21 +236,6 @@ def _parse(path: Path, text: str) -> list[tuple[str, ...]]:
     if wrong is not None:
         raise InputError(f"{path}: the row of {wrong[0]!r} has {len(wrong)} cells, not 16")
     return rows
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Wait for other processes that append to the same file; the lock ends with the process."""
-    try:
-        handle = os.open(path.with_name(f".{path.name}.lock"), os.O_CREAT | os.O_RDWR, 0o644)
-    except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror or error}") from error
-    try:
-        if fcntl is not None:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
 
 
 def _made_path(path: Path) -> Path:

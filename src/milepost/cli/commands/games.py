@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -21,14 +21,14 @@ def games(
     quiet: options.Quiet = False,
 ) -> None:
     """Read PGN games with their moves, clocks and evaluations; write the games table."""
-    from milepost.games.convert import Target, write_games
+    from milepost.api.games import Target, write_games
 
     target = Target(output, form, errors)
     with show.progress("reading", quiet=quiet) as tell:
         summary = write_games(
             inputs,
             target,
-            aliases=read_aliases(aliases),
+            aliases=aliases,
             keep_duplicates=keep_duplicates,
             workers=workers,
             progress=tell,
@@ -66,8 +66,7 @@ def results(
     quiet: options.Quiet = False,
 ) -> None:
     """Read who beat whom, from PGN headers alone or from any table; write the results table."""
-    from milepost.games.convert import Target, write_results
-    from milepost.games.results.from_table import parse_mapping
+    from milepost.api.games import Target, parse_mapping, write_results
 
     target = Target(output, form, errors)
     with show.progress("reading", quiet=quiet) as tell:
@@ -77,7 +76,7 @@ def results(
             mapping=parse_mapping(mapping) if mapping else None,
             require_moves=require_moves,
             keep_names=keep_names,
-            aliases=read_aliases(aliases),
+            aliases=aliases,
             keep_duplicates=keep_duplicates,
             progress=tell,
         )
@@ -104,7 +103,7 @@ def turns(
     quiet: options.Quiet = False,
 ) -> None:
     """Read PGN or a games table; write the turns table: every decision with its position."""
-    from milepost.games.convert import Target, write_turns
+    from milepost.api.games import Target, write_turns
 
     target = Target(output, form, errors)
     with show.progress("reading", quiet=quiet) as tell:
@@ -112,7 +111,7 @@ def turns(
             inputs,
             target,
             book_moves=book_moves,
-            aliases=read_aliases(aliases),
+            aliases=aliases,
             keep_duplicates=keep_duplicates,
             workers=workers,
             progress=tell,
@@ -120,12 +119,3 @@ def turns(
     if not quiet:
         show.summarise(summary, output, target.errors_path, rows="turns")
     show.leave_if_strict(summary, strict=strict)
-
-
-def read_aliases(path: str | None) -> Any:
-    """Read the alias file that the user gave."""
-    if path is None:
-        return None
-    from milepost.io.files import read_table
-
-    return read_table(path)

@@ -1,68 +1,15 @@
-"""The commands that sort games out: players, select."""
+"""The command select: sets of games by rating band, years, speed, event kind and length."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from milepost.cli import options, show
-from milepost.cli.commands.games_in import read_aliases
 
-
-def players(
-    inputs: options.Inputs,
-    output: Annotated[
-        str | None,
-        typer.Option("--output", "-o", metavar="OUT", help="Also write the players table."),
-    ] = None,
-    duplicates: Annotated[
-        str | None,
-        typer.Option("--duplicates", metavar="FILE", help="Also write the likely duplicates."),
-    ] = None,
-    most: Annotated[
-        int, typer.Option("--most", min=0, help="Rows to print of each list; 0 prints all.")
-    ] = 30,
-    aliases: options.Aliases = None,
-    quiet: options.Quiet = False,
-) -> None:
-    """List the players: keys, spellings, counts, years, and likely duplicates."""
-    import polars as pl
-
-    from milepost.games.load import list_players
-    from milepost.games.players.lookalikes import likely_duplicates
-    from milepost.io.files import write_table
-
-    with show.progress("reading", quiet=quiet) as tell:
-        found = list_players(inputs, aliases=read_aliases(aliases), progress=tell)
-    alike = likely_duplicates(found)
-    if output:
-        write_table(found, output)
-    if duplicates:
-        write_table(alike, duplicates)
-    by_key = (
-        found.group_by("key")
-        .agg(
-            pl.col("name").first(),
-            pl.col("spelling").unique().sort().str.join(" | ").alias("spellings"),
-            pl.col("fide_id")
-            .drop_nulls()
-            .unique()
-            .sort()
-            .cast(pl.String)
-            .str.join(" ")
-            .alias("FIDE id"),
-            pl.col("games").sum(),
-            pl.col("first_year").min().alias("from"),
-            pl.col("last_year").max().alias("to"),
-            pl.col("joined_by").unique().sort().str.join(", ").alias("joined by"),
-        )
-        .sort("games", "key", descending=[True, False])
-    )
-    show.print_frame(by_key, title=f"{len(by_key):,} players", most=most or None)
-    if len(alike):
-        title = f"{len(alike):,} likely duplicates (not joined; an alias file can join them)"
-        show.print_frame(alike, title=title, most=most or None)
+if TYPE_CHECKING:
+    from milepost.api.games import Selection
 
 
 def select(
@@ -72,13 +19,6 @@ def select(
         int | None, typer.Option("--elo", help="Both players' Elo lies near this milepost.")
     ] = None,
     within: Annotated[int, typer.Option("--within", min=0, help="How near, in points.")] = 10,
-    widen: Annotated[
-        str | None,
-        typer.Option("--widen", metavar="W,W", help="Wider bands for a set with too few turns."),
-    ] = None,
-    until_turns: Annotated[
-        int | None, typer.Option("--until-turns", help="Turns behind the book that are enough.")
-    ] = None,
     mileposts: Annotated[
         str | None,
         typer.Option("--mileposts", metavar="FIRST:LAST:STEP", help="A set for each milepost."),
@@ -113,9 +53,6 @@ def select(
             "team, unknown.",
         ),
     ] = None,
-    minimum_plies: Annotated[
-        int, typer.Option("--min-plies", min=0, help="Half-moves that a game must have.")
-    ] = 0,
     cap: Annotated[
         int | None, typer.Option("--cap", min=1, help="At most so many games a set.")
     ] = None,
@@ -123,6 +60,7 @@ def select(
         str | None,
         typer.Option("--group", help="Name of the composite player of the set."),
     ] = None,
+    settings: options.Settings = None,
     form: options.Format = None,
     errors: options.Errors = None,
     aliases: options.Aliases = None,
@@ -131,12 +69,21 @@ def select(
     workers: options.Workers = options.ALL_CORES,
     quiet: options.Quiet = False,
 ) -> None:
-    """Select games by rating band, years, speed, event kind and length; write a games table."""
+    """Select games by rating band, years, speed, event kind and length; write a games table.
+
+    More by --set: minimum_plies=N (half-moves that a game must have), book_moves=N (that do not
+    count as turns); for a rating band with too few turns until_turns=N (how many are enough) and
+    widen=W,W (wider bands to try).
+    """
+    from milepost.api.games import (
+        NOT_STANDARD,
+        Criteria,
+        Target,
+        milepost_grid,
+        parse_years,
+        write_selection,
+    )
     from milepost.errors import InputError
-    from milepost.games.convert import Target
-    from milepost.games.pgn.speeds import NOT_STANDARD
-    from milepost.games.selection.criteria import Criteria, milepost_grid, parse_years
-    from milepost.games.selection.write import write_selection
 
     if mileposts and (elo is not None or years or group):
         raise InputError("--mileposts makes sets of its own: leave --elo, --years, --group out")
@@ -146,15 +93,13 @@ def select(
     criteria = Criteria(
         elo=elo if elo is not None else (0 if mileposts else None),
         within=within,
-        widen=_widths(widen),
-        until_turns=until_turns,
         years=parse_years(years) if years else None,
         exclude=frozenset(left_out) - {"none"},
         only=frozenset(_words(only)),
         event_kinds=frozenset(_words(event_kinds)),
-        minimum_plies=minimum_plies,
         cap=cap,
         group=group,
+        **_more(settings or []),
     )
     sets = milepost_grid(mileposts, _words(periods), criteria) if mileposts else [criteria]
     target = Target(output, form, errors)
@@ -163,7 +108,7 @@ def select(
             inputs,
             target,
             sets,
-            aliases=read_aliases(aliases),
+            aliases=aliases,
             keep_duplicates=keep_duplicates,
             workers=workers,
             progress=tell,
@@ -175,20 +120,41 @@ def select(
         ]
         if output != "-":
             show.print_table(("set", "fit", "games", "turns", "within"), rows)
-        if len(selections) == 1 and selections[0].left_out:
-            said = ", ".join(f"{name} {count:,}" for name, count in selections[0].left_out.items())
-            typer.echo(f"left out by: {said}", err=True)
+        if len(selections) == 1:
+            _tell_left_out(selections[0])
         show.summarise(summary, output, target.errors_path, rows="games")
     show.leave_if_strict(summary, strict=strict)
 
 
-def _widths(text: str | None) -> tuple[int, ...]:
+def _tell_left_out(selection: Selection) -> None:
+    """Say what has become of all games; the numbers add up."""
+    typer.echo(f"{selection.read:,} games read, {len(selection.games):,} chosen", err=True)
+    for reason, count in selection.left_out.items():
+        typer.echo(f"  {count:>9,} left out: {reason}", err=True)
+    if selection.advice:
+        typer.echo(f"warning: {selection.advice}", err=True)
+
+
+_MORE = ("minimum_plies", "book_moves", "until_turns", "widen")
+"""Criteria that are given by --set."""
+
+
+def _more(settings: list[str]) -> dict[str, Any]:
     from milepost.errors import InputError
 
-    try:
-        return tuple(int(width) for width in _words(text))
-    except ValueError:
-        raise InputError(f"--widen: expected numbers such as 15,20, got {text!r}") from None
+    chosen: dict[str, Any] = {}
+    for text in settings:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if name not in _MORE or not equals:
+            raise InputError(f"--set: expected NAME=VALUE with {', '.join(_MORE)}; got {text!r}")
+        try:
+            numbers = tuple(int(number) for number in _words(value))
+        except ValueError:
+            numbers = ()
+        if not numbers or (name != "widen" and len(numbers) > 1):
+            raise InputError(f"--set {name}: expected a number, got {value!r}")
+        chosen[name] = numbers if name == "widen" else numbers[0]
+    return chosen
 
 
 def _words(text: str | None) -> tuple[str, ...]:

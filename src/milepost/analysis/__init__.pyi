@@ -1,0 +1,12 @@
+from .engine.search_output import Value as Value
+from .engine.setup import EngineSetup as EngineSetup
+from .engine.setup import find_engine as find_engine
+from .jury import Member as Member
+from .jury import add_jury as add_jury
+from .plans import Plan as Plan
+from .plans import evaluate as evaluate
+from .plans import make_plan as make_plan
+from .run.run import wanted_jobs as wanted_jobs
+from .run.state import RunState as RunState
+from .spreads.build import make_spreads as make_spreads
+from .store.store import EvaluationStore as EvaluationStore

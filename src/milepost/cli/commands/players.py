@@ -1,0 +1,51 @@
+"""The command players: who is who, and who may be one person twice."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from milepost.cli import options, show
+
+
+def players(
+    inputs: options.Inputs,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="OUT", help="Also write the players table."),
+    ] = None,
+    duplicates: Annotated[
+        str | None,
+        typer.Option("--duplicates", metavar="FILE", help="Also write the likely duplicates."),
+    ] = None,
+    most: Annotated[
+        int, typer.Option("--most", min=0, help="Rows to print of each list; 0 prints all.")
+    ] = 30,
+    aliases: options.Aliases = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """List the players: names, spellings, counts, years, and likely duplicates."""
+    from milepost.api.games import likely_duplicates, list_players, people
+    from milepost.io.files import write_table
+
+    with show.progress("reading", quiet=quiet) as tell:
+        spellings = list_players(inputs, aliases=aliases, progress=tell)
+    alike = likely_duplicates(spellings)
+    if output:
+        write_table(spellings, output)
+    if duplicates:
+        write_table(alike, duplicates)
+    persons = people(spellings)
+    shown = persons.rename(
+        {
+            "fide_ids": "FIDE id",
+            "first_year": "from",
+            "last_year": "to",
+            "joined_by": "joined by",
+        }
+    )
+    show.print_frame(shown, title=f"{len(persons):,} players", most=most or None)
+    if len(alike):
+        title = f"{len(alike):,} likely duplicates (not joined; an alias file can join them)"
+        show.print_frame(alike, title=title, most=most or None)
