@@ -32,7 +32,9 @@ from numpy.typing import NDArray
 
 from milepost.analysis.engine.setup import find_engine
 from milepost.analysis.plans import Plan, make_plan
-from milepost.analysis.run.run import Job, RunState, analyse
+from milepost.analysis.run.run import analyse
+from milepost.analysis.run.state import RunState
+from milepost.analysis.run.threads import Job
 from milepost.analysis.store.store import EvaluationStore, stored_position
 from milepost.errors import EngineError
 from milepost.games import read_turns

@@ -23,7 +23,7 @@ import pytest
 
 from milepost.analysis.spreads.build import make_spreads
 from milepost.analysis.store.store import EvaluationStore
-from milepost.games.load import load_turns
+from milepost.games.load import read_turns
 from milepost.intrinsic.calibration.calibration import load_calibration
 from milepost.intrinsic.rating.rate import rate
 
@@ -169,7 +169,7 @@ def test_agents_grow_more_sensitive_with_strength() -> None:
 
 
 def test_ratings_of_the_sample_cover_the_truth() -> None:
-    turns, errors = load_turns([str(SAMPLE / "games.pgn")])
+    turns, errors = read_turns([str(SAMPLE / "games.pgn")])
     assert errors.is_empty()
     calibration = load_calibration("stockfish15.1-quick")
     found = make_spreads(turns, EvaluationStore(SAMPLE / "evaluations"), setup=calibration.setup)

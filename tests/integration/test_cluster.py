@@ -19,7 +19,8 @@ import pytest
 from milepost.analysis.engine.setup import find_engine
 from milepost.analysis.plans import make_plan
 from milepost.analysis.run import cluster as cluster_module
-from milepost.analysis.run.run import Job, analyse
+from milepost.analysis.run.run import analyse
+from milepost.analysis.run.threads import Job
 from milepost.analysis.store.store import EvaluationStore, stored_position
 from milepost.errors import EngineError, InputError, WorkerError
 from milepost.io.progress import Progress

@@ -15,7 +15,8 @@ from milepost.analysis.engine.search_output import Value, parse_search
 from milepost.analysis.engine.setup import find_engine
 from milepost.analysis.engine.uci import UciEngine
 from milepost.analysis.plans import evaluate, make_plan
-from milepost.analysis.run.run import Job, analyse
+from milepost.analysis.run.run import analyse
+from milepost.analysis.run.threads import Job
 from milepost.analysis.store.store import EvaluationStore, stored_position
 from milepost.errors import EngineError
 

@@ -15,10 +15,11 @@ import polars as pl
 
 from milepost.analysis.engine.setup import find_engine, parse_engine_options
 from milepost.analysis.plans import Plan, make_plan
-from milepost.analysis.run.state import RunState, analyse, engine_setup, wanted_jobs
+from milepost.analysis.run.run import analyse, engine_setup, wanted_jobs
+from milepost.analysis.run.state import RunState
 from milepost.analysis.spreads.build import make_spreads
 from milepost.analysis.store.store import EvaluationStore
-from milepost.api.decisions import Decisions, Inputs
+from milepost.api.decisions import Decisions
 from milepost.api.decisions import decisions as read_decisions
 from milepost.choice.spreads import BOUND, Spreads
 from milepost.errors import InputError, OutputError
@@ -33,7 +34,7 @@ from milepost.fit.groups import fit_line as fit_groups_on_line
 from milepost.fit.methods.reference import ReferenceModel
 from milepost.fit.result import FitResult, clipping_text
 from milepost.fit.uncertainty.bootstrap import Bootstrap
-from milepost.games.load import load_turns
+from milepost.games.load import read_turns
 from milepost.games.turns.replay import BOOK_MOVES
 from milepost.intrinsic.calibration.calibration import Calibration, load_calibration
 from milepost.intrinsic.rating.fit_row import (
@@ -424,10 +425,9 @@ def fit_rows(
     program, plan = find_engine(wanted.program), make_plan(wanted.plan, depth=wanted.depth)
     options = parse_engine_options(wanted.options)
     where = Path(store) if store is not None else target.with_name(f"{target.stem}.store")
-    paths = [inputs] if isinstance(inputs, str | Path) else list(inputs)
-    for source in find_sources(paths):
+    for source in find_sources(inputs):
         try:
-            turns, errors = load_turns(
+            turns, errors = read_turns(
                 [source.name], book_moves=book_moves, workers=workers, progress=progress
             )
             run = _analyse(source.name, turns, where, program, plan, options, workers, progress)

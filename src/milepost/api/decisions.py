@@ -15,16 +15,14 @@ from milepost.analysis.spreads.build import LIMIT_PAWNS, NOT_ANALYSED, make_deci
 from milepost.analysis.spreads.option_values import MATE_PAWNS
 from milepost.analysis.store.store import EvaluationStore
 from milepost.errors import InputError, MissingEvaluationsWarning, NotAnalysedError
-from milepost.games.load import load_turns
+from milepost.games.load import read_turns
 from milepost.games.players.find import PlayerFinder
 from milepost.games.turns.replay import BOOK_MOVES
 from milepost.io.files import read_table, write_table
 from milepost.io.progress import Report
-from milepost.io.provenance import provenance, read_provenance, table_inputs
-from milepost.io.sources import are_tables, find_sources
+from milepost.io.provenance import provenance, read_provenance
+from milepost.io.sources import Inputs, find_sources
 from milepost.tables import as_frame
-
-Inputs = str | Path | Iterable[str | Path]
 
 
 @dataclass(frozen=True)
@@ -197,8 +195,8 @@ def decisions(
 def _of_tables(inputs: Any, setup: str | None) -> Decisions:
     if _is_frame(inputs):
         return Decisions(as_frame(inputs), setup=setup or "")
-    sources = find_sources([inputs] if isinstance(inputs, str | Path) else inputs)
-    if not are_tables(sources):
+    sources = find_sources(inputs)
+    if not sources.are_tables:
         raise InputError(
             "games need a store of evaluations: milepost.analyse(games, store) makes one"
         )
@@ -218,7 +216,7 @@ def _of_tables(inputs: Any, setup: str | None) -> Decisions:
         pl.concat(frames, how="diagonal_relaxed"),
         setup=digest,
         setup_details=details if isinstance(details, dict) else {},
-        inputs=tuple(table_inputs(sources)),
+        inputs=tuple(sources.about()),
     )
 
 
@@ -232,11 +230,15 @@ def _of_games(
     progress: Report | None,
 ) -> Decisions:
     if _is_frame(inputs):
-        turns, errors, digests = as_frame(inputs), pl.DataFrame(), []
+        turns, errors = as_frame(inputs), pl.DataFrame()
+        digests: list[dict[str, Any]] = []
     else:
-        paths = [inputs] if isinstance(inputs, str | Path) else list(inputs)
-        turns, errors = load_turns(paths, book_moves=book_moves, workers=workers, progress=progress)
-        digests = table_inputs(find_sources(paths))
+        # Found once, read once, and digested while they are read.
+        sources = find_sources(inputs)
+        turns, errors = read_turns(
+            sources, book_moves=book_moves, workers=workers, progress=progress
+        )
+        digests = sources.about()
     chosen = vars(rules)
     made = make_decisions(turns, store, setup=setup, **chosen)
     found = Decisions(

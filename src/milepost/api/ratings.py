@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from milepost.analysis.engine.setup import readable_setup
-from milepost.api.decisions import Decisions, Inputs, cautions_missing, decisions
+from milepost.api.decisions import Decisions, cautions_missing, decisions
 from milepost.choice.spreads import Spreads
 from milepost.errors import InputError
 from milepost.intrinsic.calibration.build import calibrate as build_calibration
@@ -28,6 +28,7 @@ from milepost.intrinsic.rating.rate import rate as rate_groups
 from milepost.io.files import write_table
 from milepost.io.progress import Report
 from milepost.io.provenance import provenance
+from milepost.io.sources import Inputs
 from milepost.report.pages import check_page_ending
 from milepost.report.ratings_page import RatingsView, write_ratings_page
 

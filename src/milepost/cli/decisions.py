@@ -61,7 +61,7 @@ def read_decisions(
     """
     from milepost import api
     from milepost.errors import InputError, MissingEvaluationsWarning, NotAnalysedError
-    from milepost.io.sources import are_tables, find_sources
+    from milepost.io.sources import find_sources
 
     adding = f"milepost analyse {' '.join(inputs)} --store {store} adds them"
 
@@ -70,7 +70,7 @@ def read_decisions(
             return str(caveat)
         return f"{str(caveat).split(',')[0]}: {adding}"
 
-    if store is None and not are_tables(find_sources(inputs)):
+    if store is None and not find_sources(inputs).are_tables:
         raise InputError(
             "games need a store of evaluations: --store DIR (milepost analyse makes one)"
         )
@@ -89,6 +89,36 @@ def read_decisions(
         count = len(decisions.errors)
         typer.echo(f"{count:,} things were wrong with the games: see milepost turns", err=True)
     return decisions
+
+
+def analyse_missing(
+    inputs: list[str],
+    store: str | None,
+    setup: str | None,
+    player: list[str] | None,
+    *,
+    workers: int,
+    quiet: bool,
+) -> None:
+    """Let the engine score what the store lacks of these games."""
+    from pathlib import Path
+
+    from milepost import api
+    from milepost.errors import InputError
+
+    if store is None:
+        raise InputError("--analyse needs --store DIR: evaluations are kept there")
+    with show.progress("analysing", quiet=quiet, unit="positions") as tell:
+        if Path(store, "store.json").exists():
+            analysis = api.analyses.complete_store(
+                inputs, store, setup, player=player or (), workers=workers, progress=tell
+            )
+        else:
+            analysis = api.analyses.analyse(
+                inputs, store, player=player or (), workers=workers, progress=tell
+            )
+    if not quiet:
+        typer.echo(str(analysis), err=True)
 
 
 def find_calibration(name: str | None, setup: str, *, quiet: bool) -> Calibration:

@@ -113,9 +113,6 @@ def read_turns(
         return pl.concat([TURNS.empty(), *turns_of_stream(stream)]), stream.all_errors()
 
 
-load_turns = read_turns
-
-
 def read_results(
     data: Inputs | Any,
     *,

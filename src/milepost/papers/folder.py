@@ -69,12 +69,12 @@ class Folder:
 
     def turns(self, *parts: str) -> pl.DataFrame:
         """Return the turns of the PGN files at a path in the folder; kept in `work`."""
-        from milepost.games.load import load_turns
+        from milepost.games.load import read_turns
 
         source = self.path(*parts)
 
         def make() -> pl.DataFrame:
-            return load_turns([str(source)], workers=self.workers)[0]
+            return read_turns([str(source)], workers=self.workers)[0]
 
         return self.kept("turns-" + "-".join(parts), _stamps(source), make)
 

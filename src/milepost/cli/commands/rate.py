@@ -38,6 +38,14 @@ def rate(
         str | None,
         typer.Option("--report", metavar="FILE", help="Write a page with plots (HTML)."),
     ] = None,
+    analyse: Annotated[
+        bool,
+        typer.Option(
+            "--analyse",
+            help="First let an engine score the turns that the store lacks (plan quick); the store "
+            "is made if there is none.",
+        ),
+    ] = False,
     calibration: shared.Named = None,
     force: shared.Force = False,
     level: shared.Level = 0.95,
@@ -62,6 +70,8 @@ def rate(
     if report is not None:
         api.ratings.check_page_ending(report)
     groupings = [name for name in (by if by is not None else ["player"]) if name != "none"]
+    if analyse:
+        shared.analyse_missing(inputs, store, setup, player, workers=workers, quiet=quiet)
     decisions = shared.read_decisions(
         inputs, store, setup=setup, player=player, workers=workers, quiet=quiet
     )

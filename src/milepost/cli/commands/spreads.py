@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from milepost.cli import options, show
+from milepost.cli import decisions as shared
+from milepost.cli import options
 
 
 def spreads(
@@ -39,44 +40,24 @@ def spreads(
     workers: options.Workers = options.ALL_CORES,
     quiet: options.Quiet = False,
 ) -> None:
-    """Join turns with their evaluations into the spreads table that every fit reads."""
-    from milepost.analysis.spreads.build import make_spreads
-    from milepost.analysis.store.store import EvaluationStore
-    from milepost.games.load import read_turns
-    from milepost.io.files import format_of, write_table
-    from milepost.io.provenance import provenance, table_inputs
-    from milepost.io.sources import find_sources
+    """Join turns with their evaluations into the table that ratings and fits read.
+
+    It holds the worth of every option, and of the turn what groupings and cautions need.
+    """
+    from milepost import api
+    from milepost.io.files import format_of
 
     format_of(output, form)
-    opened = EvaluationStore(store)
-    with show.progress("reading", quiet=quiet) as tell:
-        turns, wrong = read_turns(inputs, book_moves=book_moves, workers=workers, progress=tell)
-    show.tell_wrong(wrong, quiet=quiet)
-    found = make_spreads(
-        turns,
-        opened,
-        setup=setup,
-        limit_pawns=limit_pawns,
-        downweight=downweight,
-        mate_pawns=mate_pawns,
-        keep_book=keep_book,
-        keep_repetitions=keep_repetitions,
-    )
-    made = provenance(
-        "spreads",
-        {
-            "setup": opened.known_setups().get(found.setup, found.setup),
-            "limit_pawns": limit_pawns,
-            "downweight": downweight,
-            "mate_pawns": mate_pawns,
-            "keep_book": keep_book,
-            "keep_repetitions": keep_repetitions,
-            "book_moves": book_moves,
-        },
-        table_inputs(find_sources(inputs)),
-    )
-    write_table(found.table, output, form=form, made=made)
+    rules = api.decisions.TurnRules(
+        limit_pawns=limit_pawns, downweight=downweight, mate_pawns=mate_pawns,
+        keep_book=keep_book, keep_repetitions=keep_repetitions,
+    )  # fmt: skip
+    decisions = shared.read_decisions(
+        inputs, store, setup=setup, workers=workers, quiet=quiet, rules=rules,
+        book_moves=book_moves,
+    )  # fmt: skip
+    decisions.save(output, form=form)
     if not quiet:
-        typer.echo(f"set-up {found.setup}; {len(found.table):,} spreads -> {output}", err=True)
-        for name, count in found.counts.items():
+        typer.echo(f"{len(decisions):,} spreads -> {output}", err=True)
+        for name, count in decisions.counts.items():
             typer.echo(f"  {count:>9,} {name}", err=True)
