@@ -52,7 +52,7 @@ from milepost.intrinsic.rating.posterior import Prior
 from milepost.io.files import write_text
 from milepost.io.progress import Report
 from milepost.io.provenance import table_inputs
-from milepost.io.sources import STDIN, Source, find_sources, open_bytes
+from milepost.io.sources import STDIN, Inputs, Source, find_sources, open_bytes
 from milepost.tables import as_frame
 
 __all__ = [
