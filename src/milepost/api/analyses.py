@@ -466,7 +466,7 @@ def check_export(output: str | Path, form: str | None) -> None:
     try:
         format_of(output)
     except OutputError as error:
-        raise OutputError(f"{error}; or name the format: {known}") from error
+        raise OutputError(f"{error}; or name a format: {known}") from error
 
 
 @dataclass(frozen=True)
