@@ -5,10 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from milepost.analysis.engine.search_output import Value
 from milepost.analysis.engine.setup import EngineSetup
-from milepost.analysis.jury import add_jury, average, jury_setup
+from milepost.analysis.jury import Member, add_jury, average, jury_setup, parse_member
+from milepost.analysis.plans import make_plan
+from milepost.analysis.spreads.option_values import pawns
 from milepost.analysis.store.store import EvaluationStore
 from milepost.errors import InputError
 
@@ -90,8 +96,38 @@ def test_a_value_missing_at_a_depth_leaves_that_depth_out() -> None:
 
 def test_mates_count_as_large_values() -> None:
     found = average([row("ab", (2, -3), mates=True), row("ab", (300, -300))], "jury")
-    assert found["cp"] == [[(9998 + 300) // 2, round((-9997 - 300) / 2)]]
+    assert found["cp"] == [[(29998 + 300) // 2, round((-29997 - 300) / 2)]]
     assert found["mate"] == [[None, None]]
+
+
+def test_a_mate_is_worth_more_than_a_tablebase_win() -> None:
+    # Stockfish gives 20,000 centipawns for a tablebase win.
+    mate = row("ab", (5, None), mates=True) | {"cp": [[None, 19_990]]}
+    members = [mate, {**mate, "moves": ["b", "a"], "cp": [[19_980, None]], "mate": [[None, 7]]}]
+    found = average(members, "jury")
+    assert found["moves"] == ["a", "b"]
+    # Where all see the mate it stays one; so the spreads value it as those of the members.
+    assert (found["mate"], found["cp"]) == ([[6, None]], [[None, 19_985]])
+
+
+def test_juries_and_spreads_value_a_mate_alike() -> None:
+    for cp, mate in ((None, 3), (None, -3), (None, 0), (None, 5_000), (12, None), (-40_000, None)):
+        both = pawns(pl.Series([cp], dtype=pl.Int32), pl.Series([mate], dtype=pl.Int16))
+        assert Value(cp, mate).cents == round(100 * both[0])
+
+
+@given(st.integers(-30_000, 29_999))
+def test_a_value_is_had_again_from_its_cents(cents: int) -> None:
+    assert Value.of_cents(cents).cents == cents
+
+
+def test_members_differ_as_a_text_says() -> None:
+    first = Member(make_plan("multipv", depth=9, width=4, timeout=7.0), "fish")
+    assert parse_member("depth=12", first) == Member(
+        make_plan("multipv", depth=12, width=4, timeout=7.0), "fish"
+    )
+    other = parse_member("plan=quick;engine=bird", first)
+    assert other == Member(make_plan("quick", timeout=7.0), "bird")
 
 
 def test_the_jury_is_stored_beside_its_members(tmp_path: Path) -> None:

@@ -307,7 +307,7 @@ def test_inputs_are_looked_for_and_digested_once(
     def refuse(*_: object) -> None:
         raise AssertionError("the files were found and read before")
 
-    monkeypatch.setattr(sources.hashlib, "file_digest", refuse)
+    monkeypatch.setattr(hashlib, "file_digest", refuse)
     monkeypatch.setattr(sources, "input_names", refuse)
     assert found.about() == [{"name": str(pgn), "bytes": size, "sha256": digest}]
     assert find_sources(found) is found

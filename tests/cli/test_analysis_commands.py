@@ -141,8 +141,8 @@ def test_no_engine_and_wrong_options_are_clear_errors(opera: Path, tmp_path: Pat
     for extra, message in (
         (["--engine", "nothing-like-that"], "no such program"),
         (["--plan", "deepest"], "unknown plan"),
-        (["--width", "5"], "--width is for the plan multipv"),
-        (["--jury", "speed=9"], "--jury"),
+        (["--width", "5"], "a width is for the plan multipv"),
+        (["--jury", "speed=9"], "a jury: expected engine="),
         (["--engine-option", "Hash"], "Name=Value"),
         (["--engine-option", "Nonsense=1"], "no option 'Nonsense'"),
         (["--engine-option", "Hash=0"], "option Hash: expected a whole number from 1"),
@@ -167,7 +167,7 @@ def test_an_export_names_all_formats_that_it_knows(tmp_path: Path) -> None:
     EvaluationStore(tmp_path / "s", create=True)
     for extra, message in (
         (["-o", "x.csv", "--format", "foo"], "'foo'; known are parquet, csv, ndjson, delta"),
-        (["-o", "x.txt"], "--format: parquet, csv, ndjson, delta"),
+        (["-o", "x.txt"], "or name a format: parquet, csv, ndjson, delta"),
         (["-o", "x.csv", "--width", "5"], "--width is for --format delta"),
         (["-o", "x.csv", "--turns", "y.pgn"], "--turns is for --format delta"),
     ):
@@ -276,7 +276,7 @@ def test_each_member_of_a_jury_looks_for_its_own_engine_on_a_cluster(
         asked.append(program)
         yield from (Outcome(job, None, "not here", 0.0) for job in jobs)
 
-    monkeypatch.setattr("milepost.analysis.run.cluster.run_cluster", run_cluster)
+    monkeypatch.setattr("milepost.analysis.run.run.run_cluster", run_cluster)
     one, two = (str(make_engine(tmp_path / name)) for name in ("one", "two"))
     command = ["analyse", opera, "--store", tmp_path / "s", "--engine", one, "--depth", "2"]
     invoke(*command, "--jury", f"engine={two};depth=3", "--cluster", "auto", "-j", "1", "-q")

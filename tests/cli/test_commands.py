@@ -214,11 +214,44 @@ def test_select_prints_the_grid_and_writes_groups(tmp_path: Path) -> None:
 
 
 def test_select_refuses_what_it_does_not_know(tmp_path: Path) -> None:
-    wrong = (["--exclude", "nonsense"], ["--widen", "20"], ["--widen", "abc", "--until-turns", "5"])
+    wrong = (
+        ["--exclude", "nonsense"],
+        ["--set", "widen=20"],
+        ["--set", "widen=abc", "--set", "until_turns=5"],
+        ["--set", "cap=5"],
+    )
     for extra in (*wrong, ["--periods", "2001-2002"]):
         done = run("select", SAMPLE, "-o", tmp_path / "set.csv", *extra)
         assert done.returncode == 1, extra
         assert b"Traceback" not in done.stderr
+
+
+def test_select_says_what_became_of_every_game(tmp_path: Path) -> None:
+    path = tmp_path / "games.pgn"
+    path.write_text(TWO_GAMES, encoding="utf-8")
+    done = run("select", path, "-o", tmp_path / "set.csv", "--only", "classical")
+    said = done.stderr.decode()
+    assert done.returncode == 0, said
+    assert "2 games read, 0 chosen\n          2 left out: speed not known" in said
+    assert "exclude the other speeds (rapid, blitz, bullet, correspondence)" in said
+
+
+def test_former_options_of_select_are_pointed_to(tmp_path: Path) -> None:
+    done = run("select", SAMPLE, "-o", tmp_path / "set.csv", "--min-plies", "20")
+    assert done.returncode == 2
+    assert b"select --min-plies is now --set minimum_plies=N" in done.stderr
+
+
+def test_fast_games_are_left_out_of_results_that_milepost_wrote(tmp_path: Path) -> None:
+    given, results = tmp_path / "given.csv", tmp_path / "results.parquet"
+    rows = ["A,B,1999,1,false", "B,C,1999,0.5,true", "C,A,2000,1,false", "A,B,2000,0,true"]
+    lines = ["player_1,player_2,time,score,fast", *rows]
+    given.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert run("results", given, "-o", results, "-q").returncode == 0
+    for inputs in (given, results):
+        done = run("history", inputs, "-o", tmp_path / inputs.stem, "--skip-fast")
+        assert done.returncode == 0, done.stderr
+        assert b"2 fast games (flagged fast, or rapid, blitz, bullet) are left out" in done.stderr
 
 
 def test_demo_shows_tables_and_where_they_lie(tmp_path: Path) -> None:

@@ -25,7 +25,17 @@ from polars.testing import assert_frame_equal
 
 from milepost import __version__
 from milepost.errors import InputError, OutputError, TableError
-from milepost.io.files import FORMATS, TableWriter, format_of, read_table, write_table, write_text
+from milepost.io.files import (
+    FORMATS,
+    AtomicFile,
+    TableWriter,
+    format_of,
+    is_partial,
+    read_table,
+    write_bytes,
+    write_table,
+    write_text,
+)
 from milepost.io.provenance import provenance
 from milepost.tables import EVALUATIONS, GAMES, RESULTS, TABLES, Table
 
@@ -445,6 +455,31 @@ def test_text_replaces_the_old_one(tmp_path: Path) -> None:
         write_text(path, text)
     assert path.read_text(encoding="utf-8") == "Łoś\n"
     assert _listed(tmp_path) == ["note.txt"]
+
+
+def test_bytes_stand_under_their_name_only_when_they_are_whole(tmp_path: Path) -> None:
+    path = tmp_path / "picture.png"
+    write_bytes(path, b"old")
+    with AtomicFile(path) as file:
+        file.partial.write_bytes(b"new")
+        assert is_partial(file.partial)
+        assert path.read_bytes() == b"old"
+    assert path.read_bytes() == b"new"
+    assert _listed(tmp_path) == ["picture.png"]
+
+
+def test_an_error_while_writing_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "picture.png"
+    write_bytes(path, b"old")
+    with pytest.raises(TypeError), AtomicFile(path) as file:
+        file.partial.write_text(3)  # type: ignore[arg-type]
+    assert path.read_bytes() == b"old"
+    assert _listed(tmp_path) == ["picture.png"]
+
+
+def test_what_cannot_be_written_is_told_by_its_name(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match=r"cannot write .*absent/picture\.png: No such file"):
+        write_bytes(tmp_path / "absent" / "picture.png", b"new")
 
 
 @pytest.mark.parametrize(

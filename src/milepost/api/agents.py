@@ -51,7 +51,6 @@ from milepost.intrinsic.rating.live import Follower, Standing
 from milepost.intrinsic.rating.posterior import Prior
 from milepost.io.files import write_text
 from milepost.io.progress import Report
-from milepost.io.provenance import table_inputs
 from milepost.io.sources import STDIN, Inputs, Source, find_sources, open_bytes
 from milepost.tables import as_frame
 
@@ -490,7 +489,7 @@ def _append(
         "digest": run.setup.digest,
         "setup": store.known_setups().get(run.setup.digest, {}),
         "book_moves": book_moves,
-        "inputs": table_inputs([source]),
+        "inputs": [source.about()],
         "turns": spreads.counts,
     }
     earlier = sum(cells[0] == source.name for cells in read_rows(target))

@@ -346,8 +346,8 @@ class StoreInfo:
     """What is in a store."""
 
     setups: pl.DataFrame
-    """A row a set-up: `setup`, `engine` (in words, with the plan), `positions`, `moves` (mean),
-    `depth`, `nodes`."""
+    """A row a set-up: `setup`, `plan`, `engine` (with its net and options, in words), `positions`,
+    `moves` (mean), `depth`, `nodes`."""
     files: int
     """Files of evaluations."""
     bytes: int
@@ -371,8 +371,15 @@ def store_info(store: Store) -> StoreInfo:
         "group by setup order by setup"
     )
     known = opened.known_setups()
-    engines = [readable_setup(known.get(digest)) for digest in counted["setup"]]
-    setups = counted.insert_column(1, pl.Series("engine", engines, dtype=pl.String))
+    abouts = [known.get(digest) for digest in counted["setup"]]
+    plans = [None if about is None else str(about.get("plan", "")) for about in abouts]
+    engines = [readable_setup(about and {**about, "plan": ""}) for about in abouts]
+    setups = counted.select(
+        "setup",
+        pl.Series("plan", plans, dtype=pl.String),
+        pl.Series("engine", engines, dtype=pl.String),
+        pl.exclude("setup"),
+    )
     return StoreInfo(setups, len(files), sum(path.stat().st_size for path in files))
 
 
@@ -466,7 +473,7 @@ def check_export(output: str | Path, form: str | None) -> None:
     try:
         format_of(output)
     except OutputError as error:
-        raise OutputError(f"{error}; or name the format: {known}") from error
+        raise OutputError(f"{error}; or name a format: {known}") from error
 
 
 @dataclass(frozen=True)

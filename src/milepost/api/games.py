@@ -35,7 +35,7 @@ from milepost.games.load import (
 from milepost.games.pgn.blocks import Chunk
 from milepost.games.pgn.readers import HEADER_BATCH, read_chunk, read_headers
 from milepost.games.pgn.speeds import NOT_STANDARD
-from milepost.games.players.lookalikes import likely_duplicates
+from milepost.games.players.lookalikes import likely_duplicates, pairs
 from milepost.games.players.resolve import people
 from milepost.games.results.from_table import parse_mapping
 from milepost.games.selection.criteria import (
@@ -66,6 +66,7 @@ __all__ = [
     "likely_duplicates",
     "list_players",
     "milepost_grid",
+    "pairs",
     "parse_mapping",
     "parse_years",
     "people",

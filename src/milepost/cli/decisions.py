@@ -8,6 +8,7 @@ import typer
 
 from milepost.cli import show
 from milepost.cli.caveats import caveats_told
+from milepost.cli.commands.analyse import analyse_command
 
 if TYPE_CHECKING:
     import polars as pl
@@ -63,12 +64,13 @@ def read_decisions(
     from milepost.errors import InputError, MissingEvaluationsWarning, NotAnalysedError
     from milepost.io.sources import find_sources
 
-    adding = f"milepost analyse {' '.join(inputs)} --store {store} adds them"
+    def adding() -> str:
+        return f"{analyse_command(inputs, str(store), setup)} adds them"
 
     def word(caveat: Warning) -> str:
         if not isinstance(caveat, MissingEvaluationsWarning):
             return str(caveat)
-        return f"{str(caveat).split(',')[0]}: {adding}"
+        return f"{str(caveat).split(',')[0]}: {adding()}"
 
     if store is None and not find_sources(inputs).are_tables:
         raise InputError(
@@ -81,7 +83,7 @@ def read_decisions(
                 **options,
             )  # fmt: skip
     except NotAnalysedError as error:
-        raise NotAnalysedError(f"{str(error).split(':')[0]}: {adding}") from error
+        raise NotAnalysedError(f"{str(error).split(':')[0]}: {adding()}") from error
     if not quiet and decisions.counts:
         counts = ", ".join(f"{count:,} {name}" for name, count in decisions.counts.items() if count)
         typer.echo(f"set-up {decisions.setup}: {counts}", err=True)

@@ -49,10 +49,6 @@ Aliases = Annotated[
 KeepDuplicates = Annotated[
     bool, typer.Option("--keep-duplicates", help="Report duplicate games, but keep them.")
 ]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="A rarer option, see above; repeatable."),
-]
 
 
 ALL_CORES = (

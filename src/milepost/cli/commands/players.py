@@ -26,7 +26,7 @@ def players(
     quiet: options.Quiet = False,
 ) -> None:
     """List the players: names, spellings, counts, years, and likely duplicates."""
-    from milepost.api.games import likely_duplicates, list_players, people
+    from milepost.api.games import likely_duplicates, list_players, pairs, people
     from milepost.io.files import write_table
 
     with show.progress("reading", quiet=quiet) as tell:
@@ -48,4 +48,8 @@ def players(
     show.print_frame(shown, title=f"{len(persons):,} players", most=most or None)
     if len(alike):
         title = f"{len(alike):,} likely duplicates (not joined; an alias file can join them)"
-        show.print_frame(alike, title=title, most=most or None)
+        rows = pairs(spellings, alike).rows()
+        columns = ("one", "or the other", "reason", "games", "years")
+        show.print_table(columns, rows[: most or None], title=title, whole=("reason",))
+        if most and len(rows) > most:
+            typer.echo(f"... and {len(rows) - most:,} more")

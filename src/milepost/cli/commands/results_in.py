@@ -41,10 +41,6 @@ SkipFast = Annotated[
 From = Annotated[int | None, typer.Option("--from", metavar="YEAR", help="Games since this year.")]
 To = Annotated[int | None, typer.Option("--to", metavar="YEAR", help="Games up to this year.")]
 
-_FAST = ("rapid", "blitz", "bullet", "true", "yes", "1")
-"""Speeds that are fast; the last three are what a flag looks like when read as text."""
-_GAMES_COLUMNS = {"white", "black", "result", "moves"}
-
 
 @dataclass(frozen=True)
 class Chosen:
@@ -73,9 +69,7 @@ def choose_results(
     """Read results from PGN or tables; leave out fast games and other years if asked."""
     from milepost.errors import InputError
 
-    results, clear = _read(
-        inputs, mapping, keep_names, aliases, keep_duplicates, skip_fast, quiet=quiet
-    )
+    results = _read(inputs, mapping, keep_names, aliases, keep_duplicates, quiet=quiet)
     made: dict[str, Any] = {
         "map": mapping, "keep_names": keep_names, "aliases": aliases,
         "keep_duplicates": keep_duplicates, "fast": "left out" if skip_fast else "counted",
@@ -87,9 +81,9 @@ def choose_results(
         results = _of_years(results, first, last)
         told = f"{'' if first is None else first}-{'' if last is None else last}"
         said.append(f"years {told}: {len(results):,} of {before:,} results")
-    fast = results["speed"].str.to_lowercase().is_in(_FAST).fill_null(False)
-    made["fast_games"] = int(fast.sum()) if clear else None
-    said.append(_about_fast(results["speed"].null_count(), made["fast_games"], skipped=skip_fast))
+    fast = results["fast"].fill_null(False)
+    made["fast_games"] = int(fast.sum())
+    said.append(_about_fast(results["fast"].null_count(), made["fast_games"], skipped=skip_fast))
     if skip_fast:
         results = results.filter(~fast)
     if results.is_empty():
@@ -97,9 +91,7 @@ def choose_results(
     return Chosen(results, said, made)
 
 
-def _about_fast(unknown: int, fast: int | None, *, skipped: bool) -> str:
-    if fast is None:
-        return "fast games count like the others; not all tables tell which they are"
+def _about_fast(unknown: int, fast: int, *, skipped: bool) -> str:
     line = f"{fast:,} fast games (flagged fast, or rapid, blitz, bullet) "
     line += "are left out" if skipped else "count like the others"
     return line + (f"; of {unknown:,} games the speed is not known" if unknown else "")
@@ -111,71 +103,26 @@ def _read(
     keep_names: bool,
     aliases: str | None,
     keep_duplicates: bool,
-    skip_fast: bool,
     *,
     quiet: bool,
-) -> tuple[pl.DataFrame, bool]:
-    """Read results; return them, and whether they tell which games are fast in one way."""
-    from milepost.errors import InputError
+) -> pl.DataFrame:
     from milepost.games import parse_mapping, read_results
-    from milepost.io.sources import are_tables, find_sources
 
-    sources = find_sources(inputs)
-    settings: dict[str, Any] = {
-        "aliases": aliases,
-        "keep_duplicates": keep_duplicates,
-    }
-    fields = parse_mapping(mapping) if mapping else {}
-    clear = True
-    if are_tables(sources):
-        settings["keep_names"] = keep_names
-        fields, clear = _with_flag(fields, [source.name for source in sources])
-        if skip_fast and not clear:
-            raise InputError(
-                "not all tables tell in the same way which games are fast (a column fast, or "
-                "speed): say it with --map speed=COLUMN, or give them to milepost results apart"
-            )
-    elif fields or keep_names:
-        raise InputError("--map and --keep-names are for tables; PGN headers need neither")
     with show.progress("reading", quiet=quiet) as tell:
-        results, errors = read_results(inputs, mapping=fields or None, progress=tell, **settings)
+        results, errors = read_results(
+            inputs,
+            mapping=parse_mapping(mapping) if mapping else None,
+            keep_names=keep_names,
+            aliases=aliases,
+            keep_duplicates=keep_duplicates,
+            progress=tell,
+        )
     lost = errors.filter(errors["kind"].is_in(["broken", "unreadable"])).height
     if lost:
         typer.echo(
             f"warning: {lost:,} games or rows could not be read (see milepost results)", err=True
         )
-    return results, clear
-
-
-def _with_flag(fields: dict[str, str], names: list[str]) -> tuple[dict[str, str], bool]:
-    """Read a column `fast` as the speed, where all tables have one and no other speed.
-
-    Also returns whether it is clear which games are fast.
-    """
-    if {"speed", "speed:"} & fields.keys():
-        return fields, True
-    columns = [_columns_of(name) for name in names]
-    flagged = ["fast" in each for each in columns]
-    if not any(flagged):
-        return fields, True
-    if all(flagged) and not any("speed" in c or c >= _GAMES_COLUMNS for c in columns):
-        return {**fields, "speed": "fast"}, True
-    return fields, False
-
-
-def _columns_of(name: str) -> set[str]:
-    from pathlib import Path
-
-    import polars as pl
-
-    from milepost.io.files import read_table
-
-    if Path(name).suffix.lower() == ".parquet":
-        try:
-            return set(pl.read_parquet_schema(name))
-        except (pl.exceptions.PolarsError, OSError):
-            pass  # read_table says what is wrong, in one line
-    return set(read_table(name).columns)
+    return results
 
 
 def _of_years(results: pl.DataFrame, first: int | None, last: int | None) -> pl.DataFrame:
@@ -193,7 +140,7 @@ def _of_years(results: pl.DataFrame, first: int | None, last: int | None) -> pl.
 
 def provenance_of(command: str, chosen: Chosen, told: dict[str, Any], inputs: list[str]) -> Any:
     """What an output of a command on results says about how it was made."""
-    from milepost.io.provenance import provenance, table_inputs
+    from milepost.io.provenance import provenance
     from milepost.io.sources import find_sources
 
-    return provenance(command, {**told, **chosen.made}, table_inputs(find_sources(inputs)))
+    return provenance(command, {**told, **chosen.made}, find_sources(inputs).about())

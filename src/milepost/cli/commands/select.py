@@ -2,14 +2,38 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from milepost.cli import options, show
+from milepost.cli.settings import Set, read_settings
 
 if TYPE_CHECKING:
     from milepost.api.games import Selection
+
+
+MOVED = {
+    "--widen": "--set widen=W,W",
+    "--until-turns": "--set until_turns=N",
+    "--min-plies": "--set minimum_plies=N",
+}
+"""Former options, and where they are now."""
+
+
+@dataclass(frozen=True)
+class Rarely:
+    """Criteria that are seldom asked for; see `milepost.games.selection.criteria.Criteria`."""
+
+    minimum_plies: int = 0
+    """Half-moves that a game must have."""
+    book_moves: int = 8
+    """Moves a side that do not count as turns."""
+    until_turns: int | None = None
+    """How many turns behind the book are enough."""
+    widen: tuple[int, ...] = ()
+    """Wider bands to try while the set has too few turns."""
 
 
 def select(
@@ -60,7 +84,7 @@ def select(
         str | None,
         typer.Option("--group", help="Name of the composite player of the set."),
     ] = None,
-    settings: options.Settings = None,
+    settings: Set = None,
     form: options.Format = None,
     errors: options.Errors = None,
     aliases: options.Aliases = None,
@@ -71,9 +95,9 @@ def select(
 ) -> None:
     """Select games by rating band, years, speed, event kind and length; write a games table.
 
-    More by --set: minimum_plies=N (half-moves that a game must have), book_moves=N (that do not
-    count as turns); for a rating band with too few turns until_turns=N (how many are enough) and
-    widen=W,W (wider bands to try).
+    Keys of --set: minimum_plies=N (half-moves that a game must have), book_moves=N (moves a side
+    that do not count as turns); for a band with too few turns until_turns=N (how many are enough)
+    and widen=W,W (wider bands to try).
     """
     from milepost.api.games import (
         NOT_STANDARD,
@@ -99,7 +123,7 @@ def select(
         event_kinds=frozenset(_words(event_kinds)),
         cap=cap,
         group=group,
-        **_more(settings or []),
+        **vars(read_settings(Rarely, settings)),
     )
     sets = milepost_grid(mileposts, _words(periods), criteria) if mileposts else [criteria]
     target = Target(output, form, errors)
@@ -133,28 +157,6 @@ def _tell_left_out(selection: Selection) -> None:
         typer.echo(f"  {count:>9,} left out: {reason}", err=True)
     if selection.advice:
         typer.echo(f"warning: {selection.advice}", err=True)
-
-
-_MORE = ("minimum_plies", "book_moves", "until_turns", "widen")
-"""Criteria that are given by --set."""
-
-
-def _more(settings: list[str]) -> dict[str, Any]:
-    from milepost.errors import InputError
-
-    chosen: dict[str, Any] = {}
-    for text in settings:
-        name, equals, value = (part.strip() for part in text.partition("="))
-        if name not in _MORE or not equals:
-            raise InputError(f"--set: expected NAME=VALUE with {', '.join(_MORE)}; got {text!r}")
-        try:
-            numbers = tuple(int(number) for number in _words(value))
-        except ValueError:
-            numbers = ()
-        if not numbers or (name != "widen" and len(numbers) > 1):
-            raise InputError(f"--set {name}: expected a number, got {value!r}")
-        chosen[name] = numbers if name == "widen" else numbers[0]
-    return chosen
 
 
 def _words(text: str | None) -> tuple[str, ...]:

@@ -29,10 +29,14 @@ def info(folder: Folder) -> None:
 
     about = store_info(folder)
     rows = [
-        (digest, engine, positions, moves, depth, (nodes or 0) / 1e6)
-        for digest, engine, positions, moves, depth, nodes in about.setups.iter_rows()
-    ]
-    show.print_table(("set-up", "engine and plan", "positions", "moves", "depth", "Mnodes"), rows)
+        (row["setup"], row["plan"], row["positions"], row["moves"], row["depth"],
+         (row["nodes"] or 0) / 1e6)
+        for row in about.setups.iter_rows(named=True)
+    ]  # fmt: skip
+    columns = ("set-up", "plan", "positions", "moves", "depth", "Mnodes")
+    show.print_table(columns, rows, whole=("set-up", "plan"))
+    for digest, engine in about.setups.select("setup", "engine").iter_rows():
+        typer.echo(f"{digest}: {engine}")
     each = f", {about.bytes / about.positions:.0f} bytes a position" if about.positions else ""
     typer.echo(f"{about.files} files, {about.bytes:,} bytes{each}")
 

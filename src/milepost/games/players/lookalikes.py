@@ -63,6 +63,38 @@ def likely_duplicates(players: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def pairs(players: pl.DataFrame, alike: pl.DataFrame) -> pl.DataFrame:
+    """Return likely duplicates as people read them: names as written, both sides in one cell.
+
+    Parameters
+    ----------
+    players
+        A players table.
+    alike
+        What `likely_duplicates` has found in it.
+
+    Returns
+    -------
+    polars.DataFrame
+        `name_1`, `name_2`, `reason`, `games`, `years`; a name that several people have is followed
+        by the FIDE id.
+    """
+    # Keys are parted from each other by the id behind them.
+    shown = pl.concat_str("name", pl.col("key").str.extract(r"( #\d+)$").fill_null(""))
+    names = dict(players.select("key", shown.alias("shown")).iter_rows())
+
+    def both(column: str) -> pl.Expr:
+        sides = [pl.col(f"{column}_{side}").cast(pl.String).fill_null("?") for side in (1, 2)]
+        return pl.concat_str(sides, separator=" / ").alias(column)
+
+    return alike.select(
+        *(pl.col(f"key_{side}").replace(names).alias(f"name_{side}") for side in (1, 2)),
+        "reason",
+        both("games"),
+        both("years"),
+    )
+
+
 def _pairs(keys: list[str]) -> Iterator[tuple[str, str, str]]:
     yield from _grouped(
         keys, lambda key: key.partition(" #")[0] if " #" in key else key, "one name, other FIDE ids"
