@@ -29,6 +29,7 @@ def visits() -> pl.DataFrame:
 
 
 FIELDS = "decision=visit,value=months,chosen=taken"
+COLUMNS: dict[str, Any] = {"decision": "visit", "value": "months", "chosen": "taken"}
 
 
 def test_a_table_of_any_field_is_fitted_raw_and_uncapped(visits: pl.DataFrame) -> None:
@@ -42,9 +43,8 @@ def test_a_table_of_any_field_is_fitted_raw_and_uncapped(visits: pl.DataFrame) -
 def test_files_frames_and_spreads_give_the_same(visits: pl.DataFrame, tmp_path: Path) -> None:
     visits.write_csv(tmp_path / "visits.csv")
     visits.write_parquet(tmp_path / "visits.parquet")
-    columns = {"decision": "visit", "value": "months", "chosen": "taken"}
     fits = [
-        mp.fit_agent(given, fields=columns)
+        mp.fit_agent(given, fields=COLUMNS)
         for given in (
             visits,
             visits.to_pandas(),
@@ -53,7 +53,7 @@ def test_files_frames_and_spreads_give_the_same(visits: pl.DataFrame, tmp_path: 
             [tmp_path / "visits.parquet"],
         )
     ]
-    fits.append(mp.fit_agent(mp.Spreads.from_frame(visits, **columns)))
+    fits.append(mp.fit_agent(mp.Spreads.from_frame(visits, **COLUMNS)))
     assert len({each.s for each in fits}) == 1
 
 
@@ -90,8 +90,7 @@ def test_the_bootstrap_is_said_in_words_or_numbers(visits: pl.DataFrame) -> None
 def test_the_agents_of_2009_in_groups(visits: pl.DataFrame) -> None:
     model = mp.ReferenceModel(K=1.0, width=3)
     fits = mp.fit_agents(visits, "doctor", model, fields=FIELDS)
-    columns = {"decision": "visit", "value": "months", "chosen": "taken"}
-    spreads = mp.Spreads.from_frame(visits.filter(doctor="a"), **columns)
+    spreads = mp.Spreads.from_frame(visits.filter(doctor="a"), **COLUMNS)
     alone = fit_reference(spreads, K=1.0, width=3)
     assert fits.table["c"][0] == alone.mean
     with pytest.raises(InputError, match="no method and no covariance"):
@@ -128,15 +127,14 @@ def test_results_show_themselves(visits: pl.DataFrame) -> None:
     assert "\n" not in repr(fit)
     assert "<table" in fit._repr_html_()
     assert fit.to_pandas()["s"][0] == fit.to_polars()["s"][0] == fit.s
-    columns = {"decision": "visit", "value": "months", "chosen": "taken"}
-    posterior = fit_reference(mp.Spreads.from_frame(visits, **columns))
+    posterior = fit_reference(mp.Spreads.from_frame(visits, **COLUMNS))
     assert len(repr(posterior)) < 200
     assert "<table" in posterior._repr_html_()
 
 
 def test_live_decisions_are_answered_one_by_one() -> None:
     """The second record is asked for only when the first one has its answer."""
-    asked = []
+    asked: list[int] = []
 
     def arriving() -> Iterator[dict[str, Any]]:
         while True:

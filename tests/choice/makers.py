@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import strategies as st
@@ -40,6 +41,28 @@ def realistic_spreads(seed: int, turns: int, *, depths: bool = False) -> Spreads
         tables.append(table.tolist())
     more = {"depth_values": tables} if depths else {}
     return Spreads.from_lists(lists, [0] * turns, groups=np.arange(turns) // 3, **more)
+
+
+def padded(spreads: Spreads, options: int) -> Spreads:
+    """Return the same decisions, each filled up to so many options that nobody chooses."""
+    counts = np.maximum(spreads.counts, options)
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    rows = np.repeat(offsets[:-1] - spreads.offsets[:-1], spreads.counts) + np.arange(
+        len(spreads.values)
+    )
+    values = np.full(offsets[-1], -np.inf)
+    values[rows] = spreads.values
+    depth_values = None
+    if spreads.depth_values is not None:
+        depth_values = np.full((offsets[-1], len(spreads.depths)), -np.inf)
+        depth_values[rows] = spreads.depth_values
+    places = None
+    if spreads.places is not None:
+        places = np.arange(offsets[-1]) - np.repeat(offsets[:-1], counts)
+        places[rows] = spreads.places
+    return replace(
+        spreads, offsets=offsets, values=values, depth_values=depth_values, places=places
+    )
 
 
 def played(agent: Agent, spreads: Spreads, seed: int) -> Spreads:

@@ -18,6 +18,7 @@ from tests.choice.makers import (
     PLAIN_SCALE,
     RATIOS,
     all_models,
+    padded,
     parameters_of,
     plain_curve,
     plain_differences,
@@ -216,12 +217,12 @@ def test_newtons_trap_of_a_small_step() -> None:
 @pytest.mark.parametrize("ratio", RATIOS)
 def test_padding_changes_no_probability(ratio: str, kind: str | None) -> None:
     spreads = realistic_spreads(8, 12, depths=True)
-    padded = spreads.padded(40)
-    real = padded.values > -np.inf
-    assert padded.counts.tolist() == [40] * 12
+    filled = padded(spreads, 40)
+    real = filled.values > -np.inf
+    assert filled.counts.tolist() == [40] * 12
     for model in all_models(ratio=ratio, kind=kind):
         theta = parameters_of(model, 0.1, 0.5)
-        before, after = prepare(spreads, model), prepare(padded, model)
+        before, after = prepare(spreads, model), prepare(filled, model)
         ln_p = ln_probabilities(model, after, theta)
         np.testing.assert_allclose(
             ln_p[real], ln_probabilities(model, before, theta), rtol=1e-13, atol=1e-15

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from tests.choice.makers import realistic_spreads
+from tests.choice.makers import padded, realistic_spreads
 
 from milepost.choice import Agent, DepthScheme, Spreads
 from milepost.errors import InputError, TableError
@@ -339,12 +339,12 @@ def test_choosing_and_weighting() -> None:
 
 def test_padding_keeps_what_was_given() -> None:
     spreads = Spreads.from_lists([[0.1, 0.3], [0.5, 0.2, 0.9]], [0, 1])
-    padded = spreads.padded(3)
-    assert padded.values.tolist() == [0.3, 0.1, -np.inf, 0.9, 0.5, 0.2]
-    assert padded.chosen.tolist() == [1, 2]
+    filled = padded(spreads, 3)
+    assert filled.values.tolist() == [0.3, 0.1, -np.inf, 0.9, 0.5, 0.2]
+    assert filled.chosen.tolist() == [1, 2]
     given = [0.1, 0.3, -np.inf, 0.5, 0.2, 0.9]
-    assert padded.as_given(padded.values).tolist() == given
-    same(Spreads.from_lists([given[:3], given[3:]], [0, 1]), padded)
+    assert filled.as_given(filled.values).tolist() == given
+    same(Spreads.from_lists([given[:3], given[3:]], [0, 1]), filled)
 
 
 def test_no_decisions_at_all() -> None:

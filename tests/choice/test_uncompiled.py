@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.choice.makers import DEPTH_KINDS, RATIOS, all_models, parameters_of
+from tests.choice.makers import DEPTH_KINDS, RATIOS, all_models, padded, parameters_of
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -23,7 +23,7 @@ def everything() -> dict[str, list[float]]:
 
     table = [[[0.1, 0.4, 0.5], [0.7, 0.2, 0.5], [0.0, -0.4, -1.0]], [[0.1, 0.0, 0.2]] * 2]
     spreads = Spreads.from_lists([[0.5, 0.5, -1.0], [0.2, 0.2]], [2, 1], depth_values=table)
-    padded = spreads.padded(4)
+    filled = padded(spreads, 4)
     answer: dict[str, list[float]] = {}
     chosen = []
     for ratio in RATIOS:
@@ -32,7 +32,7 @@ def everything() -> dict[str, list[float]]:
         chosen.append(ChoiceModel(ratio=ratio, utilities=("loss", "first"), lapse="flat"))
     for model in chosen:
         theta = parameters_of(model, 0.3, 0.8)
-        for name, data in (("plain", spreads), ("padded", padded)):
+        for name, data in (("plain", spreads), ("padded", filled)):
             prepared = prepare(data, model)
             said = evaluate(model, prepared, theta, information=True)
             parts = [np.exp(ln_probabilities(model, prepared, theta))]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from tests.choice.makers import played, realistic_spreads
+from tests.choice.makers import padded, played, realistic_spreads
 
 from milepost.choice import Agent, DepthScheme, Scale, Spreads
 from milepost.errors import InputError
@@ -74,8 +74,8 @@ def test_clipped_options_are_counted() -> None:
 
 def test_padding_is_not_clipped() -> None:
     spreads = played(Agent(0.1, 0.5), realistic_spreads(911, 60), 912)
-    plain, padded = fit_agent(spreads), fit_agent(spreads.padded(40))
-    assert (padded.clipped, padded.options) == (plain.clipped, plain.options)
+    plain, filled = fit_agent(spreads), fit_agent(padded(spreads, 40))
+    assert (filled.clipped, filled.options) == (plain.clipped, plain.options)
     assert plain.clipped > 0
 
 

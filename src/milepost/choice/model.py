@@ -89,11 +89,6 @@ class ChoiceModel:
         return tuple(names)
 
     @property
-    def lapse_column(self) -> int | None:
-        """Where the lapse share stands among the parameters."""
-        return None if self.lapse is None else len(self.parameters) - 1
-
-    @property
     def name(self) -> str:
         """A short name for tables."""
         parts = [self.ratio, self.curve]

@@ -277,27 +277,6 @@ class Spreads:
         check_weights(column)
         return replace(self, weights=column)
 
-    def padded(self, options: int) -> Spreads:
-        """Return the same decisions, each filled up to so many options that nobody chooses."""
-        counts = np.maximum(self.counts, options)
-        offsets = np.concatenate([[0], np.cumsum(counts)])
-        rows = np.repeat(offsets[:-1] - self.offsets[:-1], self.counts) + np.arange(
-            len(self.values)
-        )
-        values = np.full(offsets[-1], -np.inf)
-        values[rows] = self.values
-        depth_values = None
-        if self.depth_values is not None:
-            depth_values = np.full((offsets[-1], len(self.depths)), -np.inf)
-            depth_values[rows] = self.depth_values
-        places = None
-        if self.places is not None:
-            places = np.arange(offsets[-1]) - np.repeat(offsets[:-1], counts)
-            places[rows] = self.places
-        return replace(
-            self, offsets=offsets, values=values, depth_values=depth_values, places=places
-        )
-
     def as_given(self, per_option: Floats) -> Floats:
         """Return numbers of the options (as ordered here) in the order in which they were given."""
         if self.places is None:

@@ -53,22 +53,6 @@ def read_settings(model: type[T], texts: Sequence[str] | None) -> T:
     return model(**given)
 
 
-def list_keys(model: type[Any]) -> str:
-    """Return the keys of a model with their defaults, for help texts."""
-    parts = []
-    for field in fields(model):
-        usual = field.default
-        empty = usual is None or usual == ()
-        parts.append(field.name if empty else f"{field.name}={_text(usual)}")
-    return ", ".join(parts)
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, tuple):
-        return ",".join(map(_text, value))
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
 def _value(text: str, hint: Any) -> Any:
     """Read a value as one of the types that a field may have."""
     kinds = get_args(hint) if get_origin(hint) in {Union, UnionType} else (hint,)

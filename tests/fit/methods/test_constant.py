@@ -63,6 +63,7 @@ def test_the_top_is_that_of_the_likelihood_itself() -> None:
         loss, np.log([0.3, 0.8, 2.0]), method="Nelder-Mead", options={"xatol": 1e-6, "fatol": 1e-8}
     )
     assert -best.fun == pytest.approx(fit.log_likelihood, abs=1e-5)
+    assert fit.constant is not None
     assert np.log([fit.s, fit.c, fit.constant]) == pytest.approx(best.x, abs=2e-3)
     # With C given there is the same fit, and more certain of s.
     given = fit_agent(

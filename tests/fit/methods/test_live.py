@@ -94,4 +94,4 @@ def test_it_goes_on_from_a_saved_state(spreads: Spreads) -> None:
 def test_impossible_models_are_refused() -> None:
     for wrong in ({"K": 0.0}, {"width": 1}, {"prior_range": (2.0, 1.0)}, {"prior": (1.0, 0.0)}):
         with pytest.raises(InputError):
-            ReferenceModel(**wrong)  # type: ignore[arg-type]
+            ReferenceModel(**wrong)

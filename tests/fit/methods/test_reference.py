@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from tests.choice.makers import realistic_spreads
+from tests.choice.makers import padded, realistic_spreads
 
 from milepost.choice import Spreads
 from milepost.errors import InputError
@@ -224,7 +224,7 @@ def test_the_grid_follows_where_the_data_go() -> None:
 
 def test_padding_changes_nothing(spreads: Spreads) -> None:
     part = spreads.take(np.arange(60))
-    assert fit_reference(part.padded(12)).mean == pytest.approx(fit_reference(part).mean, abs=1e-6)
+    assert fit_reference(padded(part, 12)).mean == pytest.approx(fit_reference(part).mean, abs=1e-6)
 
 
 def test_no_decisions_leave_the_prior(spreads: Spreads) -> None:

@@ -9,7 +9,7 @@ from tests.intrinsic.makers import PATH, league
 
 from milepost.choice.evaluation.evaluate import evaluate, prepare
 from milepost.errors import InputError
-from milepost.intrinsic.rating.likelihood_grid import climb, drop_points, greatest
+from milepost.intrinsic.rating.likelihood_grid import climb, climb_at_once, drop_points, greatest
 
 SPREADS, WHO, ELO = league(6, 5, 40, seed=3)
 LADDER = climb(SPREADS, PATH)
@@ -71,3 +71,10 @@ def test_agents_that_see_depths_need_values_by_depth() -> None:
     path = PolynomialPath(model, (0,) * 5, np.zeros(5), np.eye(5), (1600.0, 2700.0), 2100.0, 500.0)
     with pytest.raises(InputError, match="look at the depths 1 to 10, the decisions have none"):
         climb(SPREADS, path)
+
+
+def test_all_rungs_at_once_give_the_same_ladder() -> None:
+    spreads = SPREADS.take(np.arange(6))
+    one, other = climb(spreads, PATH), climb_at_once(spreads, PATH)
+    np.testing.assert_allclose(other.ln_chosen, one.ln_chosen, rtol=1e-12)
+    np.testing.assert_allclose(other.information, one.information, rtol=1e-10)

@@ -117,11 +117,7 @@ def climb(decisions: Spreads | Prepared, path: AgentPath, rungs: Floats = RUNGS)
     """
     model = path.model
     spreads = decisions.spreads if isinstance(decisions, Prepared) else decisions
-    if model.depths is not None and not set(model.depths.depths) <= set(spreads.depths):
-        raise InputError(
-            f"these agents look at the depths {_span(model.depths.depths)}, the decisions have "
-            f"{_span(spreads.depths) if spreads.depths else 'none'}"
-        )
+    _check_depths(spreads, path)
     prepared = decisions if isinstance(decisions, Prepared) else prepare(decisions, model)
     ln_chosen = np.empty((len(spreads), len(rungs)))
     information = np.empty((len(spreads), len(rungs)))
@@ -131,6 +127,36 @@ def climb(decisions: Spreads | Prepared, path: AgentPath, rungs: Floats = RUNGS)
         ln_chosen[:, column] = said.ln_chosen
         information[:, column] = np.einsum("j,tjk,k->t", slope, said.information, slope)
     return Ladder(rungs, ln_chosen, information, spreads.weights, spreads.groups)
+
+
+def climb_at_once(spreads: Spreads, path: AgentPath, rungs: Floats = RUNGS) -> Ladder:
+    """Work out the ladder of a few decisions: as `climb`, but all rungs in one evaluation.
+
+    Each decision stands there once a rung; for one decision that is several times as fast.
+    """
+    _check_depths(spreads, path)
+    count, model = len(spreads), path.model
+    many = spreads.take(np.tile(np.arange(count), len(rungs)))
+    theta, slope = (np.repeat(each(rungs), count, axis=0) for each in (path.theta, path.slope))
+    said = evaluate(model, prepare(many, model), theta, information=True)
+    information = np.einsum("tj,tjk,tk->t", slope, said.information, slope)
+    shape = (len(rungs), count)
+    return Ladder(
+        rungs,
+        said.ln_chosen.reshape(shape).T,
+        information.reshape(shape).T,
+        spreads.weights,
+        spreads.groups,
+    )
+
+
+def _check_depths(spreads: Spreads, path: AgentPath) -> None:
+    depths = path.model.depths
+    if depths is not None and not set(depths.depths) <= set(spreads.depths):
+        raise InputError(
+            f"these agents look at the depths {_span(depths.depths)}, the decisions have "
+            f"{_span(spreads.depths) if spreads.depths else 'none'}"
+        )
 
 
 def greatest(function: CubicSpline) -> float:

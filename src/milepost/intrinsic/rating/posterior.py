@@ -20,7 +20,7 @@ from scipy.ndimage import gaussian_filter1d
 from milepost.choice.spreads import Floats, Spreads
 from milepost.errors import InputError
 from milepost.intrinsic.calibration.calibration import Calibration
-from milepost.intrinsic.rating.likelihood_grid import RUNGS, Ladder, climb
+from milepost.intrinsic.rating.likelihood_grid import RUNGS, Ladder, climb, climb_at_once
 
 STEP = 5.0
 """The posterior lives on a grid of so many points."""
@@ -117,7 +117,7 @@ class LiveRating:
         InputError
             If the agents look at depths whose values are not there.
         """
-        self.add_rows(game, climb(spreads, self.calibration.map.path))
+        self.add_rows(game, climb_at_once(spreads, self.calibration.map.path))
 
     def add_rows(self, game: str, rows: Ladder) -> None:
         """Take rows of a ladder into account that belong to one game."""
