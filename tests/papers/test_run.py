@@ -147,7 +147,7 @@ def test_missing_data_and_mistakes_have_reasons(folder: Folder, tmp_path: Path) 
 
     lost = run_experiment(made(needs_store), folder, tmp_path / "out")
     assert (lost.state, lost.findings) == ("missing", [])
-    assert "--store" in lost.reason
+    assert "needs a store of evaluations" in lost.reason
     assert run_experiment(made(wrong), folder, tmp_path / "out").reason == (
         "ZeroDivisionError: by nothing"
     )

@@ -64,7 +64,7 @@ class Folder:
         from milepost.analysis.store.store import EvaluationStore
 
         if self.store is None:
-            raise MissingDataError("this needs a store of evaluations: --store DIR")
+            raise MissingDataError("this needs a store of evaluations, and none was given")
         return EvaluationStore(str(self.store))
 
     def turns(self, *parts: str) -> pl.DataFrame:
