@@ -38,6 +38,7 @@ from milepost.games.pgn.speeds import NOT_STANDARD
 from milepost.games.players.lookalikes import likely_duplicates, pairs
 from milepost.games.players.resolve import people
 from milepost.games.results.from_table import parse_mapping
+from milepost.games.results.standings import standings
 from milepost.games.selection.criteria import (
     Criteria,
     Selection,
@@ -74,6 +75,7 @@ __all__ = [
     "read_results",
     "read_turns",
     "select_games",
+    "standings",
     "write_games",
     "write_results",
     "write_selection",

@@ -86,27 +86,23 @@ def _analyse_some(folder: Path, workers: int) -> None:
     """Let an engine score a few turns of a famous game; what is in the store is not done again."""
     import polars as pl
 
-    from milepost.analysis.engine.setup import find_engine
-    from milepost.analysis.plans import make_plan
-    from milepost.analysis.run.run import analyse, wanted_jobs
-    from milepost.analysis.store.store import EvaluationStore
+    from milepost import api
     from milepost.errors import EngineError
 
+    turns = pl.read_parquet(folder / "famous_turns.parquet").filter(~pl.col("book"))
     try:
-        program = find_engine()
+        with show.progress("analysing", unit="positions") as tell:
+            analysis = api.analyses.analyse(
+                turns.head(_ENGINE_TURNS), folder / "evaluations", workers=workers, progress=tell
+            )
     except EngineError as error:
         typer.echo(f"{error}\nGoing on with the evaluations of the sample.", err=True)
         return
-    turns = pl.read_parquet(folder / "famous_turns.parquet").filter(~pl.col("book"))
-    plan = make_plan("quick")
-    jobs, _ = wanted_jobs(turns.head(_ENGINE_TURNS), plan)
-    store = EvaluationStore(folder / "evaluations")
-    with show.progress("analysing", unit="positions") as tell:
-        state = analyse(jobs, store, program, plan, workers=workers, progress=tell)
-    assert state.setup is not None
+    run = analysis.runs[0]
+    assert run.setup is not None
     typer.echo(
-        f"{state.setup.name}: {state.total:,} positions of a famous game, all moves to depth "
-        f"{plan.depth}: {state.done:,} analysed, {state.hits:,} were in the store",
+        f"{run.setup.name}: {run.total:,} positions of a famous game, all moves at every depth: "
+        f"{run.done:,} analysed, {run.hits:,} were in the store",
         err=True,
     )
 
@@ -114,14 +110,13 @@ def _analyse_some(folder: Path, workers: int) -> None:
 def _show_results(folder: Path) -> None:
     import polars as pl
 
-    from milepost.games.players.resolve import find_players
-    from milepost.games.results.standings import standings
-    from milepost.io.files import read_table
-    from milepost.tables import RESULTS
+    from milepost import api
 
-    results = read_table(folder / "results.csv", RESULTS)
-    names = find_players(pl.read_parquet(folder / "games.parquet")).select("key", "name").unique()
-    table = standings(results).join(names, left_on="player", right_on="key", maintain_order="left")
+    results, _ = api.games.read_results(folder / "games.parquet")
+    names = api.games.list_players(folder / "games.parquet").select("key", "name").unique()
+    table = api.games.standings(results).join(
+        names, left_on="player", right_on="key", maintain_order="left"
+    )
     show.print_frame(
         table.select("name", pl.exclude("player", "name")), title="Results of the league"
     )
