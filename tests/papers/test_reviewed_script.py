@@ -14,11 +14,11 @@ from milepost.papers.reviewed_script import (
     Way,
     naive_finding,
     rate_ways,
-    truncated,
     uncalibrated,
     way_findings,
     way_table,
 )
+from milepost.papers.statistics import first_options
 
 LEVELS = [1600.0, 1900.0, 2200.0, 2500.0]
 
@@ -27,7 +27,7 @@ def test_truncation_by_hand() -> None:
     spreads = Spreads.from_lists(
         [[0.5, 0.4, 0.3], [0.1, 0.0], [1.0, 0.9, 0.8]], [0, 1, 2], groups=["a", "b", "c"]
     )
-    short = truncated(spreads, 2)
+    short = first_options(spreads, 2, bounded=False)
     assert short.values.tolist() == [0.5, 0.4, 0.1, 0.0]
     assert short.chosen.tolist() == [0, 1]
     assert short.excluded == 0

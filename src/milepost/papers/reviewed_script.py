@@ -26,14 +26,8 @@ from milepost.papers.experiment import (
     experiment,
 )
 from milepost.papers.folder import Folder
-from milepost.papers.ipr2011.data import (
-    EloScale,
-    Estimate,
-    cohorts_of,
-    elo_scale,
-    mean_of,
-    reference_decisions,
-)
+from milepost.papers.ipr2011.data import EloScale, cohorts_of, elo_scale, reference_decisions
+from milepost.papers.statistics import Estimate, first_options, mean_of
 
 WIDTH = 5
 FULL = "full"
@@ -52,7 +46,7 @@ class Way:
 
     def spreads(self, whole: Spreads) -> Spreads:
         """Return the decisions as this way sees them."""
-        return whole if self.width is None else truncated(whole, self.width)
+        return whole if self.width is None else first_options(whole, self.width, bounded=False)
 
     @property
     def model(self) -> ChoiceModel:
@@ -66,22 +60,6 @@ WAYS = {
     "win probability": Way(Scale("win-probability")),
     "win probability, five moves": Way(Scale("win-probability"), WIDTH),
 }
-
-
-def truncated(spreads: Spreads, width: int) -> Spreads:
-    """Return the decisions with the first options only; choices outside them are left out."""
-    inside = spreads.take(spreads.chosen < width)
-    counts = np.minimum(inside.counts, width)
-    offsets = np.concatenate([[0], np.cumsum(counts)])
-    rows = np.repeat(inside.offsets[:-1] - offsets[:-1], counts) + np.arange(offsets[-1])
-    return Spreads.from_arrays(
-        offsets,
-        inside.values[rows],
-        inside.chosen,
-        groups=inside.groups,
-        weights=inside.weights,
-        rating=inside.rating,
-    )
 
 
 @experiment(
@@ -180,7 +158,7 @@ def uncalibrated(cohorts: Mapping[float, Spreads], scale: EloScale) -> pl.DataFr
     for level, each in cohorts.items():
         part = each.take(each.groups % 2 == 0)
         whole, _ = scale.rate(part)
-        short, fit = scale.rate(truncated(part, WIDTH))
+        short, fit = scale.rate(first_options(part, WIDTH, bounded=False))
         rows.append(
             {
                 "level": level,

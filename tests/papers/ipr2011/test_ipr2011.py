@@ -20,16 +20,8 @@ from milepost.fit import Candidate
 from milepost.papers import experiment as index
 from milepost.papers.experiment import FAILS, HOLDS, TOO_LITTLE, MissingDataError
 from milepost.papers.folder import Folder
-from milepost.papers.ipr2011.data import (
-    Estimate,
-    chance_qfit,
-    cohorts_of,
-    elo_scale,
-    mean_of,
-    regress,
-    share_off,
-)
-from milepost.papers.ipr2011.depths import at_depth, first_options, fit_depths, judge_depths
+from milepost.papers.ipr2011.data import chance_qfit, cohorts_of, elo_scale, share_off
+from milepost.papers.ipr2011.depths import at_depth, fit_depths, judge_depths
 from milepost.papers.ipr2011.groups import engine_finding, phase_finding
 from milepost.papers.ipr2011.inflation import drift_finding, drift_table
 from milepost.papers.ipr2011.models import cross_table, method_findings, ratio_finding
@@ -49,6 +41,7 @@ from milepost.papers.ipr2011.signs import sign_finding, sign_table
 from milepost.papers.ipr2011.speeds import clock_finding, rate_table, speed_finding
 from milepost.papers.ipr2011.table import milepost_table, trend_finding
 from milepost.papers.ipr2011.ties import Ties, fit_logit, judge_ties, share_table, ties_of
+from milepost.papers.statistics import Estimate, first_options, mean_of, regress
 from milepost.report.charts import spec_of
 
 LEVELS = [1600.0, 1900.0, 2200.0, 2500.0]
@@ -376,7 +369,7 @@ def test_less_analysis_by_hand() -> None:
     shallow = at_depth(spreads, 1)
     assert shallow.values.tolist() == [0.3, 0.1, 0.0]
     assert shallow.chosen.tolist() == [0]
-    two = first_options(spreads, 1)
+    two = first_options(spreads, 1, bounded=True)
     assert two.outside == 1
     assert two.values.tolist() == [0.5, 0.5, 0.5]
 

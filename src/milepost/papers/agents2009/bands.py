@@ -26,14 +26,8 @@ from milepost.papers.experiment import (
     experiment,
 )
 from milepost.papers.folder import Folder
-from milepost.papers.ipr2011.data import (
-    FEWEST,
-    REFERENCE,
-    Estimate,
-    cohorts_of,
-    milepost_decisions,
-    regress,
-)
+from milepost.papers.ipr2011.data import FEWEST, REFERENCE, cohorts_of, milepost_decisions
+from milepost.papers.statistics import Estimate, first_options, regress
 
 BOOK = 12
 """Moves a side that the paper leaves out."""
@@ -100,13 +94,7 @@ def band_table(
 
 def clustered_error(spreads: Spreads) -> float:
     """Return the standard error of c clustered by game, which the posterior knows nothing of."""
-    inside = spreads.take(spreads.chosen < WIDTH)
-    counts = np.minimum(inside.counts, WIDTH)
-    offsets = np.concatenate([[0], np.cumsum(counts)])
-    rows = np.repeat(inside.offsets[:-1] - offsets[:-1], counts) + np.arange(offsets[-1])
-    narrow = Spreads.from_arrays(
-        offsets, inside.values[rows], inside.chosen, groups=inside.groups, weights=inside.weights
-    )
+    narrow = first_options(spreads, WIDTH, bounded=False)
     # With s = K the curve (1 + δ/s)^-c under shares is the agent of 2009.
     fit = fit_agent(
         narrow,

@@ -20,7 +20,8 @@ from milepost.papers.experiment import (
     experiment,
 )
 from milepost.papers.folder import Folder
-from milepost.papers.ipr2011.data import FEWEST, Estimate
+from milepost.papers.ipr2011.data import FEWEST
+from milepost.papers.statistics import Estimate
 
 RESULTS = {1.0: "won", 0.5: "drew", 0.0: "lost"}
 RANGES = ((0.0, 10.0), (0.0, 5.0), (0.0, 2.0), (0.0, 1.2), (0.0, 1.0), (0.8, 1.2))

@@ -1,4 +1,4 @@
-"""What the experiments on the 2011 paper share: its decisions, clustered errors, a scale of Elo.
+"""What the experiments on the 2011 paper share: its decisions, and a scale of Elo.
 
 The mileposts are Regan & Haworth's: games between two players of about the same round Elo, in
 periods. The period 2011-2014 is our reference: the line of c and the relation of s to Elo come from
@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy import stats
 
 from milepost.choice import Projection, Spreads
 from milepost.choice.model import ChoiceModel
@@ -21,9 +20,9 @@ from milepost.choice.projections import RANKS
 from milepost.choice.spreads import Floats
 from milepost.fit import CohortFits, FitResult, fit_cohorts
 from milepost.fit.agent import fit_model
-from milepost.fit.uncertainty.covariance import clustered
 from milepost.papers.experiment import MissingDataError
 from milepost.papers.folder import Folder
+from milepost.papers.statistics import Estimate
 
 REFERENCE = "2011-2014"
 """The period that lines are fitted on."""
@@ -95,59 +94,6 @@ def cohorts_of(frame: pl.DataFrame, *, fewest: int = FEWEST) -> dict[float, Spre
 def by_period(frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """Return the decisions of each period."""
     return {str(key[0]): part for key, part in frame.group_by("period", maintain_order=True)}
-
-
-@dataclass(frozen=True, eq=False)
-class Estimate:
-    """A number with its standard error."""
-
-    value: float
-    """The number."""
-    se: float
-    """Its standard error."""
-
-    @property
-    def z(self) -> float:
-        """How many standard errors it is from 0."""
-        return self.value / self.se if self.se > 0 else float(np.copysign(np.inf, self.value))
-
-    @property
-    def p(self) -> float:
-        """Probability of so large a |z| if the truth is 0."""
-        return float(2 * stats.norm.sf(abs(self.z)))
-
-    @property
-    def detectable(self) -> float:
-        """The true size that a test at 5 % would see in 80 of 100 such samples."""
-        return float(stats.norm.ppf(0.975) + stats.norm.ppf(0.8)) * self.se
-
-    def show(self, places: int = 3, *, sign: bool = False) -> str:
-        """Return it as "value ± error"."""
-        return f"{self.value:{'+' if sign else ''}.{places}f} ± {self.se:.{places}f}"
-
-
-def regress(design: Floats, y: Floats, groups: Any) -> tuple[Floats, Floats]:
-    """Return least squares coefficients and their covariance, clustered by group."""
-    _, codes = np.unique(np.asarray(groups), return_inverse=True)
-    bread = np.linalg.pinv(design.T @ design)
-    beta = bread @ (design.T @ y)
-    scores = design * (y - design @ beta)[:, None]
-    covariance: Floats = bread @ clustered(scores, codes, design.shape[1]) @ bread
-    return beta, covariance
-
-
-def mean_of(values: Floats, groups: Any) -> Estimate:
-    """Return a mean with its standard error, clustered by group."""
-    beta, covariance = regress(np.ones((len(values), 1)), values, groups)
-    return Estimate(float(beta[0]), float(np.sqrt(covariance[0, 0])))
-
-
-def pooled(values: Floats, errors: Floats) -> tuple[Estimate, float, int]:
-    """Return the mean weighted by precision, the chi-square of the scatter, its degrees."""
-    weight = 1.0 / errors**2
-    mean = float((weight * values).sum() / weight.sum())
-    scatter = float((weight * (values - mean) ** 2).sum())
-    return Estimate(mean, float(weight.sum() ** -0.5)), scatter, len(values) - 1
 
 
 def chance_qfit(projection: Projection) -> float:

@@ -23,7 +23,8 @@ from milepost.papers.experiment import (
     experiment,
 )
 from milepost.papers.folder import Folder
-from milepost.papers.ipr2011.data import Estimate, cohorts_of, elo_scale, reference_decisions
+from milepost.papers.ipr2011.data import cohorts_of, elo_scale, reference_decisions
+from milepost.papers.statistics import Estimate, first_options
 
 LEVELS = (1600.0, 2000.0, 2400.0, 2700.0)
 WIDTHS = (5, 10, 20)
@@ -98,7 +99,9 @@ def analysis(folder: Folder) -> Outcome:
         for depth in depths
     }
     kinds |= {
-        f"{width} moves": {k: first_options(each, width) for k, each in cohorts.items()}
+        f"{width} moves": {
+            k: first_options(each, width, bounded=True) for k, each in cohorts.items()
+        }
         for width in WIDTHS
     }
     table = precision_table(kinds)
@@ -137,22 +140,6 @@ def at_depth(spreads: Spreads, depth: int) -> Spreads:
         groups=spreads.groups,
         weights=spreads.weights,
         rating=spreads.rating,
-    )
-
-
-def first_options(spreads: Spreads, width: int) -> Spreads:
-    """Return the decisions with the first options evaluated only; the others are bounded."""
-    counts = np.minimum(spreads.counts, width)
-    offsets = np.concatenate([[0], np.cumsum(counts)])
-    rows = np.repeat(spreads.offsets[:-1] - offsets[:-1], counts) + np.arange(offsets[-1])
-    return Spreads.from_arrays(
-        offsets,
-        spreads.values[rows],
-        np.where(spreads.chosen < width, spreads.chosen, -1),
-        groups=spreads.groups,
-        weights=spreads.weights,
-        rating=spreads.rating,
-        unlisted=spreads.counts - counts,
     )
 
 

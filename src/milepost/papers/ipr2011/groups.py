@@ -24,13 +24,13 @@ from milepost.papers.folder import Folder
 from milepost.papers.ipr2011.data import (
     FEWEST,
     EloScale,
-    Estimate,
     cohorts_of,
     elo_scale,
     reference_decisions,
 )
 from milepost.papers.ipr2011.inflation import drift_table
 from milepost.papers.ipr2011.speeds import parts_of, rate_table
+from milepost.papers.statistics import Estimate
 
 PHASES = ("opening", "middlegame", "endgame")
 _MEANINGFUL = 150.0

@@ -23,12 +23,12 @@ from milepost.papers.folder import Folder
 from milepost.papers.ipr2011.data import (
     REFERENCE,
     EloScale,
-    Estimate,
     by_period,
     cohorts_of,
     elo_scale,
     milepost_decisions,
 )
+from milepost.papers.statistics import Estimate
 
 MEANINGFUL_DRIFT = 100.0
 """Elo over thirty years: a test that cannot see so much says nothing about inflation."""

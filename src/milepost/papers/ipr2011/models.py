@@ -28,14 +28,8 @@ from milepost.papers.experiment import (
     experiment,
 )
 from milepost.papers.folder import Folder
-from milepost.papers.ipr2011.data import (
-    Estimate,
-    chance_qfit,
-    cohorts_of,
-    pooled,
-    reference_decisions,
-    share_off,
-)
+from milepost.papers.ipr2011.data import chance_qfit, cohorts_of, reference_decisions, share_off
+from milepost.papers.statistics import Estimate, pooled
 
 _ALIKE_LOSS = 0.02
 """Nats a turn: log-losses nearer than this count as alike."""

@@ -26,7 +26,8 @@ from milepost.papers.experiment import (
     experiment,
 )
 from milepost.papers.folder import Folder
-from milepost.papers.ipr2011.data import Estimate, mean_of, milepost_decisions, regress
+from milepost.papers.ipr2011.data import milepost_decisions
+from milepost.papers.statistics import Estimate, mean_of, regress
 
 CONSTANTS = (0.25, 0.5, 1.0, 2.0, 4.0)
 FIRST_BIN = 0.05

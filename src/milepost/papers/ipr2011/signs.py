@@ -16,8 +16,9 @@ from milepost.papers.experiment import (
     experiment,
 )
 from milepost.papers.folder import Folder
-from milepost.papers.ipr2011.data import Estimate, milepost_decisions, regress
+from milepost.papers.ipr2011.data import milepost_decisions
 from milepost.papers.ipr2011.scale import Errors, errors_of
+from milepost.papers.statistics import Estimate, regress
 
 _LEAST = 30
 """Turns behind, and as many ahead, in a band that is shown."""

@@ -23,11 +23,11 @@ from milepost.papers.folder import Folder
 from milepost.papers.ipr2011.data import (
     FEWEST,
     EloScale,
-    Estimate,
     cohorts_of,
     elo_scale,
     reference_decisions,
 )
+from milepost.papers.statistics import Estimate
 
 _SHORT, _LONG = 60.0, 300.0
 """Seconds on the clock: time trouble, and none of it."""

@@ -24,15 +24,14 @@ from milepost.papers.folder import Folder
 from milepost.papers.ipr2011.data import (
     REFERENCE,
     EloScale,
-    Estimate,
     by_period,
     chance_qfit,
     cohorts_of,
     elo_scale,
     milepost_decisions,
-    pooled,
     share_off,
 )
+from milepost.papers.statistics import Estimate, pooled
 
 _LEAST_LEVELS = 4
 

@@ -26,7 +26,8 @@ from milepost.papers.experiment import (
     experiment,
 )
 from milepost.papers.folder import Folder
-from milepost.papers.ipr2011.data import Estimate, mean_of, milepost_decisions
+from milepost.papers.ipr2011.data import milepost_decisions
+from milepost.papers.statistics import Estimate, mean_of
 
 _ROUNDS = 50
 _LEAST = 50

@@ -20,6 +20,7 @@ from milepost import __version__
 from milepost.errors import InputError
 from milepost.history import History, SkippedResultsWarning, fit
 from milepost.io.files import write_text
+from milepost.papers.code import code_digest
 from milepost.papers.experiment import FAILS, HOLDS, TOO_LITTLE, MissingDataError, Verdict
 from milepost.papers.folder import Folder
 
@@ -101,7 +102,10 @@ def history_of(
 
 
 def _fitted(kept: Path, games: pl.DataFrame, options: dict[str, Any]) -> History:
-    made = {"made_by": f"milepost {__version__}", "games": games_digest(games), **options}
+    code = code_digest(_fitted)
+    made = {
+        "made_by": f"milepost {__version__}", "code": code, "games": games_digest(games), **options
+    }  # fmt: skip
     note = kept / "made.json"
     try:
         if json.loads(note.read_text(encoding="utf-8")) == made:

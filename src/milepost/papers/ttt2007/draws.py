@@ -12,6 +12,7 @@ from milepost.history import History
 from milepost.history.numerics.gaussians import below
 from milepost.papers.experiment import TOO_LITTLE, Finding, MissingDataError, Outcome, experiment
 from milepost.papers.folder import Folder
+from milepost.papers.statistics import slope_by_cluster
 from milepost.papers.ttt2007.data import (
     ABOUT,
     THIN_BEFORE,
@@ -230,12 +231,7 @@ def _slope(years: pl.DataFrame) -> tuple[float, float]:
     x, y, w = (years[name].cast(pl.Float64).to_numpy() for name in ("year", "drawn", "games"))
     if len(x) < 3:
         raise MissingDataError("there are fewer than three years with ten games")
-    x = x - np.average(x, weights=w)
-    level = np.average(y, weights=w)
-    slope = float(np.sum(w * x * y) / np.sum(w * x**2))
-    apart = y - level - slope * x
-    few = len(x) / (len(x) - 2)
-    return slope, float(np.sqrt(few * np.sum((w * x * apart) ** 2)) / np.sum(w * x**2))
+    return slope_by_cluster(x, y, w)
 
 
 def _by_skill(games: pl.DataFrame) -> pl.DataFrame:

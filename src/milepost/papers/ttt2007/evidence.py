@@ -22,6 +22,7 @@ from milepost.papers.experiment import (
     experiment,
 )
 from milepost.papers.folder import Folder
+from milepost.papers.statistics import mean_by_cluster
 from milepost.papers.ttt2007.data import ABOUT, PAPER, SPANS, games_of, history_of, verdict_of
 from milepost.report.charts import year_axis
 
@@ -44,11 +45,11 @@ def run(folder: Folder) -> Outcome:
     value = dict(ours.select("model", "evidence").iter_rows())
     games = int(ours["games"][0])
     both = [_by_model(table, span) for span in SPANS]
-    gain, error = _clustered(years["games"].to_numpy(), years["gain"].to_numpy())
+    gain, error = mean_by_cluster(years["games"].to_numpy(), years["gain"].to_numpy())
     held = _held_out(folder)
-    more, more_error = _clustered(held["games"].to_numpy(), held["gain"].to_numpy())
+    more, more_error = mean_by_cluster(held["games"].to_numpy(), held["gain"].to_numpy())
     end = years.filter(pl.col("year") >= 1997)
-    late, late_error = _clustered(end["games"].to_numpy(), end["gain"].to_numpy())
+    late, late_error = mean_by_cluster(end["games"].to_numpy(), end["gain"].to_numpy())
     naive = value["draw share alone"]
     findings = (
         Finding(
@@ -187,14 +188,6 @@ def _log_probability(held: pl.DataFrame, history: History) -> pl.Series:
     loss = ndtr((mean_2 - mean_1 - history.draw_margin) / c)
     chance = np.where(score == 1.0, win, np.where(score == 0.0, loss, 1.0 - win - loss))
     return pl.Series("log", np.log(chance)).fill_nan(None)
-
-
-def _clustered(weight: Any, value: Any) -> tuple[float, float]:
-    """The mean by games, and its standard error with the years as clusters."""
-    mean = float(np.average(value, weights=weight))
-    apart = weight * (value - mean)
-    few = len(value) / max(len(value) - 1, 1)
-    return mean, float(np.sqrt(few * np.sum(apart**2)) / weight.sum())
 
 
 def _chart(table: pl.DataFrame) -> Any:
