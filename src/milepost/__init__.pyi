@@ -16,6 +16,10 @@ from .api.ratings import calibrate as calibrate
 from .api.ratings import calibrations as calibrations
 from .api.ratings import likelihood as likelihood
 from .api.ratings import rate as rate
+from .api.histories import History as History
+from .api.histories import fit_history as fit_history
+from .api.histories import load_history as load_history
+from .api.histories import tune as tune
 from .choice.agent import Agent as Agent
 from .choice.depths import DepthScheme as DepthScheme
 from .choice.spreads import Spreads as Spreads
@@ -23,6 +27,12 @@ from .fit.agent_model import AgentModel as AgentModel
 from .fit.methods.reference import ReferenceModel as ReferenceModel
 from .fit.uncertainty.bootstrap import Bootstrap as Bootstrap
 from .games.load import read_turns as read_turns
+from .history.models import TTT as TTT
+from .history.models import TTTD as TTTD
+from .history.models import Elo as Elo
+from .history.models import Glicko2 as Glicko2
+from .history.models import TrueSkill as TrueSkill
+from .history.sweeping import Sweeping as Sweeping
 from .intrinsic.calibration.calibration import Calibration as Calibration
 from .intrinsic.calibration.calibration import load_calibration as load_calibration
 from .intrinsic.rating.live import Follower as Follower

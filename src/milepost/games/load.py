@@ -135,7 +135,10 @@ def results_of_tables(
             "reason",
         )
         refused.append(ERRORS.conform(errors).select(ERRORS.names))
-    results = pl.concat(pieces, how="vertical_relaxed")
+    results = pl.concat(pieces, how="vertical_relaxed").with_columns(
+        pl.coalesce("name_1", "player_1").alias("name_1"),
+        pl.coalesce("name_2", "player_2").alias("name_2"),
+    )
     summary = Summary(files=len(sources))
     if not options.get("keep_names", False):
         pairs = results.select(pl.col("player_1").alias("white"), pl.col("player_2").alias("black"))
