@@ -13,9 +13,13 @@ import math
 CAUTION_YEARS = 10.0
 """Comparisons over more time than this (in years, for dates) carry a caution."""
 
-SCALE_DRIFT = 0.06
-"""Standard deviation, in beta, by which the scale is uncertain after a unit of time; it grows with
-the root of the time. PLACEHOLDER"""
+SCALE_DRIFT_A_YEAR = 0.009
+SCALE_DRIFT_A_ROOT = 0.06
+"""By how much settings disagree about the change of level between two times, as a standard
+deviation in beta: the smaller of 0.009 a year and 0.06 times the root of the years. From histories
+of 3.19 million games of chess under 18 settings, half the weight on those with a learned level of
+newcomers and half on those with a fixed one (``python -m studies.era_spread``; the table is in
+docs/history.md)."""
 
 LEAST_CHANCE = 0.01
 """Over such times no chance is told to be nearer to 0 or 1 than this."""
@@ -34,7 +38,8 @@ def scale_sd(beta: float, elapsed: float) -> float:
     elapsed
         The time between, in years for dates.
     """
-    return SCALE_DRIFT * beta * math.sqrt(abs(elapsed))
+    years = abs(elapsed)
+    return beta * min(SCALE_DRIFT_A_YEAR * years, SCALE_DRIFT_A_ROOT * math.sqrt(years))
 
 
 def caution(elapsed: float) -> str:
