@@ -19,8 +19,8 @@ from milepost.history.baselines.glicko2 import run_glicko2
 from milepost.history.models import TTT, TTTD
 from milepost.history.prediction.forward import Forecast, forecast
 from milepost.history.prediction.newcomers import Company, faster_newcomers
-from milepost.io.progress import Progress, Report
 from milepost.history.ttt.from_model import fresh_state
+from milepost.io.progress import Progress, Report
 
 TRAIN = (2000, 2009)
 """The years whose predictions links are fitted to."""

@@ -1,4 +1,5 @@
 from . import api as api
+from . import history as history
 from .api.agents import RowEngine as RowEngine
 from .api.agents import compare_models as compare_models
 from .api.agents import fit_agent as fit_agent
@@ -9,6 +10,10 @@ from .api.agents import follow as follow
 from .api.decisions import Decisions as Decisions
 from .api.decisions import TurnRules as TurnRules
 from .api.decisions import decisions as decisions
+from .api.histories import History as History
+from .api.histories import fit_history as fit_history
+from .api.histories import load_history as load_history
+from .api.histories import tune as tune
 from .api.ratings import CalibrationPlan as CalibrationPlan
 from .api.ratings import Likelihood as Likelihood
 from .api.ratings import Ratings as Ratings
@@ -16,10 +21,6 @@ from .api.ratings import calibrate as calibrate
 from .api.ratings import calibrations as calibrations
 from .api.ratings import likelihood as likelihood
 from .api.ratings import rate as rate
-from .api.histories import History as History
-from .api.histories import fit_history as fit_history
-from .api.histories import load_history as load_history
-from .api.histories import tune as tune
 from .choice.agent import Agent as Agent
 from .choice.depths import DepthScheme as DepthScheme
 from .choice.spreads import Spreads as Spreads

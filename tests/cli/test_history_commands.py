@@ -516,3 +516,50 @@ def test_by_game_a_saved_history_is_asked_by_time(results: Path, tmp_path: Path)
     assert ranked.height == len(SKILL)
     assert ranked["player"][0] == load_history(tmp_path).rank(1975)["player"][0]
     assert ranked["sd"].max() < 400  # type: ignore[operator]
+
+
+def test_times_far_apart_carry_a_caution(tmp_path: Path) -> None:
+    rows = [f"{year},{who},Methuselah,1" for who, year in (("Ann", 1900), ("Zoé", 1990))]
+    path = tmp_path / "results.csv"
+    path.write_text("time,player_1,player_2,score\n" + "\n".join(rows * 9) + "\n")
+    numbers = ["--set", "sigma=4000", "--set", "beta=1", "-q"]
+    assert run("history", path, "--save", tmp_path / "h", *numbers)[0] == 0
+    code, shown, said = run("compare", tmp_path / "h", "zoe@1990", "methuselah@1900")
+    assert code == 0
+    assert "caution: 90 years lie between them" in said
+    assert "Zoé @ 1990" in shown
+    chance = shown.splitlines()[0].rpartition(": ")[2]
+    assert chance in ("over 99 %", "99.0 %") or float(chance.removesuffix(" %")) < 99.0
+    code, text, said = run("compare", tmp_path / "h", "zoe@1990", "methuselah@1900", "-o", "-")
+    assert "caution" in said
+    row = pl.read_csv(text.encode()).row(0, named=True)
+    assert row["player_1"] == "zoe"
+    assert row["scale_sd"] == pytest.approx(0.06 * 90**0.5)
+    _, _, said = run("compare", tmp_path / "h", "zoe@1990", "methuselah@1985")
+    assert "caution" not in said
+
+
+def test_games_of_chess_and_what_is_told_of_it(tmp_path: Path) -> None:
+    out = tmp_path / "curves.csv"
+    code, _, told = run("history", SAMPLE, "-o", out)
+    assert code == 0
+    assert "with the numbers for chess: beta 480, tau 80, sigma 500, first_mover 90" in told
+    code, _, told = run("history", SAMPLE, "-o", out, "--preset", "plain")
+    assert "numbers for chess" not in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "now"),
+    [
+        (("history", "r.csv", "--sigma", "300"), "--set sigma=VALUE"),
+        (("history", "r.csv", "--first-mover", "learn"), "--set first_mover=VALUE"),
+        (("tune", "r.csv", "--beta", "1,2"), "--vary beta=VALUES"),
+        (("tune", "r.csv", "--aliases", "a.csv"), "milepost results"),
+    ],
+)
+def test_former_options_point_to_what_took_their_place(
+    arguments: tuple[str, ...], now: str
+) -> None:
+    code, _, told = run(*arguments)
+    assert code == 2
+    assert now in " ".join(told.split())

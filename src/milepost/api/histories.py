@@ -201,12 +201,16 @@ def fit_history(
     ['Ann', 'Cy', 'Bob']
     """
     if isinstance(results, list | tuple) and results and isinstance(results[0], Game):
-        found = stage.fit_history(results, model, period=period, sweeping=sweeping, progress=progress)
+        found = stage.fit_history(
+            results, model, period=period, sweeping=sweeping, progress=progress
+        )
         return _whole(found, {}, ())
     chosen = choose(results, mapping=mapping, skip_fast=skip_fast, first=first, last=last)
     if model is None:
         model = TTT.for_chess() if chosen.chess else TTT()
-    found = stage.fit_history(chosen.table, model, period=period, sweeping=sweeping, progress=progress)
+    found = stage.fit_history(
+        chosen.table, model, period=period, sweeping=sweeping, progress=progress
+    )
     options = {**described(model), "period": period, **chosen.choices}
     made = provenance("history", options, [dict(each) for each in chosen.inputs])
     return _whole(found, made, chosen.said)

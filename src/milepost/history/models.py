@@ -131,7 +131,7 @@ class TTT(_Smoothed):
 
         Round numbers near the best evidence on 3.19 million games of 1850-2023, with beta fixed.
         """
-        return cls(first_mover="learn", newcomers="learn", sigma=500.0, tau=80.0, draw=360.0)
+        return cls(first_mover=90.0, newcomers="learn", sigma=500.0, tau=80.0, draw=360.0)
 
     def __post_init__(self) -> None:
         """Check every value that can be checked without the data."""
@@ -160,7 +160,7 @@ class TTTD(_Smoothed):
     def for_chess(cls) -> Self:
         """Return numbers for results over the board, as `TTT.for_chess` has them."""
         return cls(
-            first_mover="learn", newcomers="learn", sigma=500.0, tau=80.0, margin_mu=250.0,
+            first_mover=90.0, newcomers="learn", sigma=500.0, tau=80.0, margin_mu=250.0,
             margin_sigma=140.0, margin_tau=25.0,
         )  # fmt: skip
 

@@ -82,7 +82,9 @@ class Comparison:
     @property
     def chance(self) -> str:
         """The probability in words, no finer than the times apart support."""
-        return percent(self.probability, LEAST_CHANCE if self.caution else 0.001)
+        # Nothing is certain about two skills, though a float may say so.
+        known = min(max(self.probability, 1e-12), 1.0 - 1e-12)
+        return percent(known, LEAST_CHANCE if self.caution else 0.001)
 
     @property
     def caution(self) -> str:
@@ -120,9 +122,9 @@ def _above_zero(difference: Belief) -> float:
 
 def percent(probability: float, finest: float = 0.001) -> str:
     """Return a probability in per cent, or that it lies beyond the finest that can be told."""
-    if 0.0 < probability < finest or (finest > 0.001 and probability < finest):
+    if 0.0 < probability < finest:
         return f"under {100 * finest:g} %"
-    if 1.0 - finest < probability < 1.0 or (finest > 0.001 and probability > 1.0 - finest):
+    if 1.0 - finest < probability < 1.0:
         return f"over {100 * (1.0 - finest):g} %"
     return f"{100 * probability:.1f} %"
 
@@ -369,7 +371,8 @@ class History:
         names = frame["player"].replace_strict(
             dict(self.names), default=frame["player"], return_dtype=pl.String
         )
-        return frame.insert_column(frame.columns.index("player") + 1, names.alias("name"))
+        others = [name for name in frame.columns if name != "player"]
+        return frame.select("player", names.alias("name"), *others)
 
     @property
     def _lives(self) -> Lives | Ratings:
