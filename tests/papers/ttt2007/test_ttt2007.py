@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from tests.history.samples import fit
 
 from milepost.errors import InputError
-from milepost.history import fit
-from milepost.history.tuning.tune import naive_log_evidence
+from milepost.history.draw_share import naive_log_evidence
 from milepost.papers.experiment import (
     FAILS,
     HOLDS,

@@ -126,14 +126,12 @@ def _show_champions(folder: Path) -> None:
     """Skill through time by results: the title matches, smoothed; few games, so wide bands."""
     import polars as pl
 
-    from milepost.history import fit
-    from milepost.io.files import read_table
+    import milepost as mp
     from milepost.report.charts import save_chart
     from milepost.report.history_curves import curve_points, curves_chart
-    from milepost.tables import RESULTS
 
-    titles = read_table(folder / "title_matches.csv", RESULTS)
-    history = fit(titles, "ttt", mu=2500, sigma=150, beta=200, tau=25)
+    titles, _ = mp.read_results(folder / "title_matches.csv", keep_names=True)
+    history = mp.fit_history(titles, mp.TTT(mu=2500.0, sigma=150.0, beta=200.0, tau=25.0))
     best = (
         history.curves.sort("mean", descending=True)
         .unique("player", keep="first", maintain_order=True)
