@@ -45,6 +45,7 @@ __all__ = [
     "Imported",
     "Member",
     "Plan",
+    "RunState",
     "ShardProblem",
     "analyse",
     "complete_store",

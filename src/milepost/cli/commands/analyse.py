@@ -11,8 +11,7 @@ import typer
 from milepost.cli import options, show
 
 if TYPE_CHECKING:
-    from milepost.analysis.run.state import RunState
-    from milepost.api.analyses import Analysis
+    from milepost.api.analyses import Analysis, RunState
 
 Store = Annotated[
     str, typer.Option("--store", metavar="DIR", help="The evaluation store; made if there is none.")
