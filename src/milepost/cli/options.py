@@ -166,3 +166,20 @@ def read_period(text: str) -> str | float:
         return float(text)
     except ValueError:
         return text
+
+
+Plan = Annotated[str, typer.Option("--plan", help="quick, standard, reference, single or multipv.")]
+Depth = Annotated[
+    int | None, typer.Option("--depth", min=1, help="Another depth than the plan's own.")
+]
+Engine = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        help="A UCI engine [default: STOCKFISH_EXECUTABLE, stockfish on the PATH, /usr/games].",
+    ),
+]
+EngineOptions = Annotated[
+    list[str] | None,
+    typer.Option("--engine-option", metavar="NAME=VALUE", help="A UCI option; repeatable."),
+]

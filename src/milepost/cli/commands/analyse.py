@@ -24,27 +24,13 @@ BookMoves = Annotated[
 def analyse(
     inputs: options.Inputs,
     store: Store,
-    plan: Annotated[
-        str,
-        typer.Option("--plan", help="quick, standard, reference, single or multipv."),
-    ] = "quick",
-    depth: Annotated[
-        int | None, typer.Option("--depth", min=1, help="Another depth than the plan's own.")
-    ] = None,
+    plan: options.Plan = "quick",
+    depth: options.Depth = None,
     width: Annotated[
         int | None, typer.Option("--width", min=1, help="Moves to search, for the plan multipv.")
     ] = None,
-    engine: Annotated[
-        str | None,
-        typer.Option(
-            "--engine",
-            help="A UCI engine [default: STOCKFISH_EXECUTABLE, stockfish on the PATH, /usr/games].",
-        ),
-    ] = None,
-    engine_option: Annotated[
-        list[str] | None,
-        typer.Option("--engine-option", metavar="NAME=VALUE", help="A UCI option; repeatable."),
-    ] = None,
+    engine: options.Engine = None,
+    engine_option: options.EngineOptions = None,
     jury: Annotated[
         list[str] | None,
         typer.Option(

@@ -30,23 +30,10 @@ def fit_row(
     replace: Annotated[
         bool, typer.Option("--replace", help="Earlier rows of the same file go.")
     ] = False,
-    plan: Annotated[
-        str, typer.Option("--plan", help="quick, standard, reference, single or multipv.")
-    ] = "quick",
-    depth: Annotated[
-        int | None, typer.Option("--depth", min=1, help="Another depth than the plan's own.")
-    ] = None,
-    engine: Annotated[
-        str | None,
-        typer.Option(
-            "--engine",
-            help="A UCI engine [default: STOCKFISH_EXECUTABLE, stockfish on the PATH, /usr/games].",
-        ),
-    ] = None,
-    engine_option: Annotated[
-        list[str] | None,
-        typer.Option("--engine-option", metavar="NAME=VALUE", help="A UCI option; repeatable."),
-    ] = None,
+    plan: options.Plan = "quick",
+    depth: options.Depth = None,
+    engine: options.Engine = None,
+    engine_option: options.EngineOptions = None,
     book_moves: Annotated[
         int, typer.Option("--book-moves", min=0, help="Moves a side that are left out.")
     ] = 8,
