@@ -36,11 +36,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from milepost.history import fit
-from milepost.history.fit import _fresh_state
-from milepost.history.options import Options
+from milepost.history import TTT, TTTD, Sweeping, fit_history
+from milepost.history.models import make_model
 from milepost.history.records import read_records
 from milepost.history.solver.convergence import converge
+from milepost.history.ttt.from_model import fresh_state, learning_of
 
 TABLE = Path(__file__).resolve().parents[1].parent / "shared" / "data" / "otb_results.parquet"
 PARTS = ("packages", "table", "scaling", "workers")
@@ -100,14 +100,16 @@ def shown(values: list[float], form: str = ",.0f") -> str:
 
 def sweeps_of(games: pl.DataFrame, model: str = "ttt") -> tuple[float, int]:
     """Return the processor time of all sweeps, and their number."""
-    options = Options(model, first_mover=LEAD)
-    state = _fresh_state(read_records(games), options)
+    chosen = make_model(model, first_mover=LEAD)
+    assert isinstance(chosen, TTT | TTTD)
+    state = fresh_state(read_records(games), chosen)
     ended: list[int] = []
 
     def run() -> None:
         done = converge(
-            state, tolerance=options.distance, max_sweeps=200, learning=options.learning
-        )
+            state, tolerance=Sweeping().distance(chosen.beta), max_sweeps=200,
+            learning=learning_of(chosen),
+        )  # fmt: skip
         ended.append(done.sweeps)
 
     return spent(run), ended[0]
@@ -115,12 +117,12 @@ def sweeps_of(games: pl.DataFrame, model: str = "ttt") -> tuple[float, int]:
 
 def plain_sweeps(games: pl.DataFrame, repeats: int) -> tuple[list[float], int]:
     """Return nanoseconds a game of sweeps without Newton steps, and how many would be needed."""
-    options = Options(first_mover=LEAD)
+    model = TTT(first_mover=LEAD)
     records = read_records(games)
-    exact = _fresh_state(records, options)
-    converge(exact, tolerance=1e-4, max_sweeps=200, learning=options.learning)
+    exact = fresh_state(records, model)
+    converge(exact, tolerance=1e-4, max_sweeps=200, learning=learning_of(model))
     end = exact.chains.belief[:, 1] / exact.chains.belief[:, 0]
-    state = _fresh_state(records, options)
+    state = fresh_state(records, model)
     times: list[float] = []
     while len(times) < 2000:
         begun = time.process_time()
@@ -128,7 +130,7 @@ def plain_sweeps(games: pl.DataFrame, repeats: int) -> tuple[list[float], int]:
         state.backward(0, records.periods)
         times.append((time.process_time() - begun) / records.games * 1e9)
         belief = state.chains.belief
-        if np.abs(belief[:, 1] / belief[:, 0] - end).max() <= options.distance:
+        if np.abs(belief[:, 1] / belief[:, 0] - end).max() <= Sweeping().distance(model.beta):
             break
     return times[:repeats], len(times)
 
@@ -137,7 +139,7 @@ def packages(games: pl.DataFrame, repeats: int) -> None:
     """Measure ours beside the other packages."""
     games = games.head(FIRST)
     print(f"1. {games.height:,} games")
-    fit(games.head(2000), first_mover=LEAD)
+    fit_history(games.head(2000), TTT(first_mover=LEAD))
     found = [sweeps_of(games) for _ in range(repeats)]
     each = [taken / sweeps / games.height * 1e9 for taken, sweeps in found]
     plain, needed = plain_sweeps(games, 4 * repeats)
@@ -203,7 +205,7 @@ def _beside_whr(games: pl.DataFrame, repeats: int) -> None:
     near = 2e-4 * BETA * ELO_OF_POINT
     needed = next(n for n, r in enumerate(seen, 1) if np.abs(r - seen[-1]).max() <= near)
     theirs = begun + sum(blocks[:needed])
-    whole = [spent(lambda: fit(games, first_mover=LEAD)) for _ in range(repeats)]
+    whole = [spent(lambda: fit_history(games, TTT(first_mover=LEAD))) for _ in range(repeats)]
     inner = [sweeps_of(games)[0] for _ in range(repeats)]
     print(
         f"   whr: {10 * needed} iterations; the whole of ours, from table to curves, is "
@@ -242,7 +244,7 @@ def _beside_kickscore(games: pl.DataFrame, part: int = 2000) -> None:
     single = spent(lambda: once.fit(max_iter=1)) / part * 1e9
     whole = model(rows)
     theirs = spent(lambda: whole.fit(tol=2e-4))
-    own = median(spent(lambda: fit(chosen)) for _ in range(5))
+    own = median(spent(lambda: fit_history(chosen)) for _ in range(5))
     print(
         f"   kickscore, on {part:,} of the games: {single:,.0f} ns a game and iteration; to 0.0002 "
         f"of its scale {theirs / own:,.0f} times as long as ours"
@@ -253,13 +255,13 @@ def child(model: str) -> None:
     """Fit the whole table and print what it took, as JSON."""
     games = real_games()
     assert games is not None
-    fit(games.head(2000), model, first_mover=LEAD)
+    fit_history(games.head(2000), make_model(model, first_mover=LEAD))
     gc.collect()
     # The peak so far was that of reading; from here on it is ours.
     Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
     before = _memory("VmRSS")
     begun, wall = time.process_time(), time.perf_counter()
-    history = fit(games, model, first_mover=LEAD)
+    history = fit_history(games, make_model(model, first_mover=LEAD))
     print(json.dumps({
         "games": history.games, "players": history.players, "nodes": history.nodes,
         "sweeps": history.sweeps, "left": history.remaining_error,
@@ -302,7 +304,7 @@ def scaling(games: pl.DataFrame | None, repeats: int) -> None:
     if games is None:
         print(f"3. skipped: there is no table {TABLE.name} in ../shared/data")
         return
-    fit(games.head(2000), first_mover=LEAD)
+    fit_history(games.head(2000), TTT(first_mover=LEAD))
     sizes = [FIRST, 300_000, 1_000_000, games.height]
     cost: dict[int, list[float]] = {size: [] for size in sizes}
     for _ in range(repeats):
@@ -321,20 +323,20 @@ def workers(games: pl.DataFrame | None, repeats: int) -> None:
     if games is None:
         print(f"4. skipped: there is no table {TABLE.name} in ../shared/data")
         return
-    options = Options(first_mover=LEAD)
+    model = TTT(first_mover=LEAD)
     records = read_records(games)
     taken: dict[int, list[float]] = {1: [], 2: []}
     means = {}
     sweeps = {}
     for number in (1, 2):
-        fit(games.head(2000), first_mover=LEAD, workers=number)
+        fit_history(games.head(2000), model, sweeping=Sweeping(workers=number))
     for _ in range(repeats):
         for number, times in taken.items():
-            state = _fresh_state(records, options)
+            state = fresh_state(records, model)
             begun = time.perf_counter()
             done = converge(
-                state, tolerance=options.distance, max_sweeps=200, learning=options.learning,
-                workers=number,
+                state, tolerance=Sweeping().distance(model.beta), max_sweeps=200,
+                learning=learning_of(model), workers=number,
             )  # fmt: skip
             times.append(time.perf_counter() - begun)
             means[number] = state.chains.belief[:, 1] / state.chains.belief[:, 0]

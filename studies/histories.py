@@ -22,13 +22,12 @@ from scipy import stats
 from studies.otb_games import DATA, RESULTS, read_games
 from studies.outcome_links import fit_link
 
-from milepost.history import History, SkippedResultsWarning, fit
+from milepost.history import TTT, History, SkippedResultsWarning, Sweeping, fit_history, tune
 from milepost.history.baselines.elo import run_elo
-from milepost.history.fit import _fresh_state
-from milepost.history.options import Options
+from milepost.history.draw_share import draw_share, naive_log_evidence
 from milepost.history.prediction.forward import Forecast, forecast
 from milepost.history.records import read_records
-from milepost.history.tuning.tune import draw_share, naive_log_evidence, tune
+from milepost.history.ttt.from_model import fresh_state
 
 CHAMPIONS = (
     "Morphy, Paul", "Steinitz, William", "Lasker, Emanuel", "Capablanca, Jose Raul",
@@ -38,10 +37,10 @@ CHAMPIONS = (
 )  # fmt: skip
 JOINED = {"Tal, Mikhail": "Tal, Mihail"}
 """Keys that the table has twice for one champion."""
-CHESS: dict[str, Any] = {
-    "beta": 300.0, "tau": 40.0, "sigma": 400.0, "draw": 260.0, "mu": 2200.0,
-    "first_mover": "learn", "newcomers": "learn", "tolerance": 1.0,
-}  # fmt: skip
+CHESS = TTT(
+    beta=300.0, tau=40.0, sigma=400.0, draw=260.0, mu=2200.0, first_mover="learn",
+    newcomers="learn",
+)  # fmt: skip
 LEAST_GAMES = 30
 
 
@@ -66,12 +65,12 @@ def chess() -> None:
         pl.col("player_1").replace(JOINED), pl.col("player_2").replace(JOINED)
     )
     with _timed("ttt"):
-        history = fit(games, "ttt", period="year", **CHESS)
+        history = fit_history(games, CHESS, sweeping=Sweeping(tolerance=1.0))
     print(f"{history}\n")
     _against_fide(history)
     _champions(history)
     for year in (1900, 1925, 1950, 1972, 1985, 1999, 2013, 2022):
-        top = history.at(year, within=1.0, games=60).head(3)
+        top = history.rank(year, within=1.0, games=60).head(3)
         names = "; ".join(
             f"{p} {m:.0f} ± {s:.0f}" for p, m, s in top.select("player", "mean", "sd").rows()
         )
@@ -184,15 +183,15 @@ def _study(
     share = draw_share(first, period=period)
     with _timed("tuning"):
         found = tune(
-            first, beta=beta, tau=(60.0, 120.0), period=period, optimise=True, evaluations=60,
-            sigma=400.0, first_mover=first_mover, window=0,
+            first, TTT(first_mover=first_mover), vary={"beta": beta, "tau": (60.0, 120.0)},
+            period=period, optimise=True, evaluations=60, window=0,
         )  # fmt: skip
-    best = found.best
-    numbers: dict[str, Any] = {"beta": best.beta, "tau": best.tau, "sigma": 400.0, "period": period}
+    best = found.best.model
+    numbers: dict[str, Any] = {"beta": best.beta, "tau": best.tau, "sigma": 400.0}
     print(f"{games.height:,} games, {clock.players:,} sides; tuned by evidence on the "
           f"{first.height:,} before {border:g}: beta {best.beta:.0f}, tau {best.tau:.0f} "
           f"(sigma 400), draws {100 * share:.1f} %")  # fmt: skip
-    early_fit = fit(first, first_mover=first_mover, **numbers)
+    early_fit = fit_history(first, TTT(first_mover=first_mover, **numbers), period=period)
     lead = float(early_fit.paths["first_mover"][-1])
     if first_mover:
         print(f"first mover: {lead:.0f} points")
@@ -201,10 +200,10 @@ def _study(
     seen = early.to_numpy() & (times >= np.quantile(times[early.to_numpy()], 0.5))
 
     def predicted(margin: float, window: int) -> Forecast:
-        options = Options(
+        model = TTT(
             stage="filter", draw=margin, first_mover=lead if first_mover else None, **numbers
         )
-        return forecast(_fresh_state(clock, options), window=window)
+        return forecast(fresh_state(clock, model), window=window)
 
     with _timed("predicting"):
         by_share = predicted(early_fit.draw_margin, window)
@@ -231,7 +230,8 @@ def _study(
     }.items():
         print(f"| {name} | {values[late].mean():.4f} | {values[experienced].mean():.4f} |")
     print(f"| games | {int(late.sum()):,} | {int(experienced.sum()):,} |\n")
-    return fit(games, first_mover=first_mover, draw=margin, **numbers)
+    model = TTT(first_mover=first_mover, draw=margin, **numbers)
+    return fit_history(games, model, period=period)
 
 
 def _earlier(games: pl.DataFrame, times: Any) -> Any:
@@ -325,7 +325,7 @@ def _starts(a: Any, b: Any, times: Any, one: Any, two: Any) -> tuple[Any, Any]:
 
 def _tops(history: History, times: list[float], *, least: int, within: float) -> None:
     for when in times:
-        top = history.at(when, within=within, games=least).head(5)
+        top = history.rank(when, within=within, games=least).head(5)
         names = ", ".join(f"{p} {m:.0f} ± {s:.0f}" for p, m, s in
                           top.select("player", "mean", "sd").rows())  # fmt: skip
         print(f"- {when:g}: {names}")

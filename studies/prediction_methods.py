@@ -16,10 +16,10 @@ from studies.outcome_links import fit_link
 
 from milepost.history.baselines.elo import run_elo
 from milepost.history.baselines.glicko2 import run_glicko2
-from milepost.history.fit import _fresh_state
-from milepost.history.options import Options
+from milepost.history.models import TTT, TTTD
 from milepost.history.prediction.forward import Forecast, forecast
 from milepost.history.prediction.newcomers import Company, faster_newcomers
+from milepost.history.ttt.from_model import fresh_state
 from milepost.io.progress import Progress, Report
 
 TRAIN = (2000, 2009)
@@ -53,21 +53,20 @@ def run_ours(games: Games, how: Ours, *, tell: bool = True) -> Forecast:
     records = games.records
     if "factor" in n:
         records = faster_newcomers(records, factor=n["factor"], years=n["years"])
+    numbers: dict[str, Any] = {name: n[name] for name in ("beta", "tau", "sigma")}
+    numbers |= {"first_mover": n["lead"], "stage": "filter"}
+    model: TTT | TTTD
     if how.model == "ttt-d":
-        margins = {k: n[k] for k in ("margin_mu", "margin_sigma", "margin_tau")}
-        draw: dict[str, Any] = {**margins, "draw_form": how.form}
+        margins: dict[str, Any] = {k: n[k] for k in ("margin_mu", "margin_sigma", "margin_tau")}
+        model = TTTD(**numbers, **margins, draw_form=how.form)
     else:
-        draw = {"draw": n["draw"]}
-    options = Options(
-        model=how.model, stage="filter", period="month", beta=n["beta"], tau=n["tau"],
-        sigma=n["sigma"], first_mover=n["lead"], **draw,
-    )  # fmt: skip
+        model = TTT(**numbers, draw=n["draw"])
     company = None
     if "slope" in n:
         company = Company(slope=n["slope"], behind=n["behind"], sd=n["sd"])
     told = _first_elos(games, how) if how.first_elo else None
     return forecast(
-        _fresh_state(records, options), window=how.window, company=company, told=told,
+        fresh_state(records, model), window=how.window, company=company, told=told,
         start=int(np.searchsorted(records.clock, SMOOTH_FROM)),
         progress=_teller(games) if tell else None,
     )  # fmt: skip

@@ -20,10 +20,9 @@ from studies.otb_games import Bools, Floats, Games
 from studies.outcome_links import fit_link
 from studies.prediction_methods import Ours
 
-from milepost.history import fit
-from milepost.history.fit import _fresh_state
-from milepost.history.options import Options
+from milepost.history import TTT, fit_history
 from milepost.history.prediction.forward import _log_probabilities, predict_forward
+from milepost.history.ttt.from_model import fresh_state
 from milepost.history.ttt.state import TTTState
 
 Strengths = Callable[[pl.DataFrame], dict[str, float]]
@@ -34,10 +33,9 @@ SWEEPS = 25
 
 
 def ours(games: pl.DataFrame) -> dict[str, float]:
-    """Return the last means of `milepost.history.fit`."""
-    history = fit(
-        games, period="month", sigma=SIGMA, beta=BETA, tau=TAU, draw=MARGIN, first_mover=LEAD
-    )
+    """Return the last means of `milepost.history.fit_history`."""
+    model = TTT(sigma=SIGMA, beta=BETA, tau=TAU, draw=MARGIN, first_mover=LEAD)
+    history = fit_history(games, model, period="month")
     last = history.curves.group_by("player", maintain_order=True).last()
     return dict(zip(last["player"], last["mean"], strict=True))
 
@@ -155,9 +153,9 @@ def _predicted(games: pl.DataFrame, number: int, strengths: Strengths | None) ->
 def check_window(games: Games, how: Ours) -> None:
     """Print the log-loss of some months by windows of several lengths, and after full sweeps."""
     n, records = how.numbers, games.records
-    options = Options(
-        model="ttt", stage="filter", period="month", beta=n["beta"], tau=n["tau"],
-        sigma=n["sigma"], first_mover=n["lead"], draw=n["draw"],
+    model = TTT(
+        stage="filter", beta=n["beta"], tau=n["tau"], sigma=n["sigma"], first_mover=n["lead"],
+        draw=n["draw"],
     )  # fmt: skip
     months = [int(np.searchsorted(records.clock, year)) for year in (2003.5, 2006.5)]
     rated = games.rated
@@ -167,12 +165,12 @@ def check_window(games: Games, how: Ours) -> None:
     print("|---" * (len(months) + 1) + "|")
     start = int(np.searchsorted(records.clock, 1998.0))
     for window in (0, 3, 12, 36):
-        logs = predict_forward(_fresh_state(records, options), window=window, start=start)
+        logs = predict_forward(fresh_state(records, model), window=window, start=start)
         cells = [f"{_month_loss(games, logs, rated, m):.5f}" for m in months]
         print(f"| window {window} | " + " | ".join(cells) + " |", flush=True)
     cells = []
     for month in months:
-        state = _fresh_state(records, options)
+        state = fresh_state(records, model)
         assert isinstance(state, TTTState)
         before = np.zeros(records.nodes)
         change = math.inf

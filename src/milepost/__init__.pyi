@@ -1,4 +1,5 @@
 from . import api as api
+from . import history as history
 from .analysis.engine.setup import EngineSetup as EngineSetup
 from .analysis.jury import Member as Member
 from .analysis.plans import Plan as Plan
@@ -28,6 +29,10 @@ from .api.games import write_games as write_games
 from .api.games import write_results as write_results
 from .api.games import write_selection as write_selection
 from .api.games import write_turns as write_turns
+from .api.histories import History as History
+from .api.histories import fit_history as fit_history
+from .api.histories import load_history as load_history
+from .api.histories import tune as tune
 from .api.ratings import CalibrationPlan as CalibrationPlan
 from .api.ratings import Likelihood as Likelihood
 from .api.ratings import Ratings as Ratings
@@ -53,6 +58,12 @@ from .games.selection.criteria import Criteria as Criteria
 from .games.selection.criteria import Selection as Selection
 from .games.selection.criteria import milepost_grid as milepost_grid
 from .games.turns.replay import turns_of_games as turns_of_games
+from .history.models import TTT as TTT
+from .history.models import TTTD as TTTD
+from .history.models import Elo as Elo
+from .history.models import Glicko2 as Glicko2
+from .history.models import TrueSkill as TrueSkill
+from .history.sweeping import Sweeping as Sweeping
 from .intrinsic.calibration.calibration import Calibration as Calibration
 from .intrinsic.calibration.calibration import load_calibration as load_calibration
 from .intrinsic.rating.live import Follower as Follower

@@ -137,7 +137,15 @@ def test_plot_refuses_what_it_cannot_draw(
 def test_tune_draws_its_grid(results: Path, tmp_path: Path) -> None:
     out = tmp_path / "grid.json"
     code, _, said = run(
-        "tune", results, "--beta", "200,480", "--tau", "0,60", "--plot", out, "--skip-fast"
+        "tune",
+        results,
+        "--vary",
+        "beta=200,480",
+        "--vary",
+        "tau=0,60",
+        "--plot",
+        out,
+        "--skip-fast",
     )
     assert code == 0, said
     assert f"plot -> {out}" in said
@@ -146,21 +154,20 @@ def test_tune_draws_its_grid(results: Path, tmp_path: Path) -> None:
     (rows,) = chart["datasets"].values()
     assert sum(row["top"] for row in rows) == 1
     line = tmp_path / "line.svg"
-    assert run("tune", results, "--beta", "200,480", "--tau", "60", "--plot", line, "-q")[0] == 0
+    assert run("tune", results, "--vary", "beta=200,480", "--plot", line, "-q")[0] == 0
     assert line.exists()
 
 
 def test_tune_refuses_a_plot_before_it_computes(results: Path, tmp_path: Path) -> None:
-    code, _, said = run("tune", results, "--beta", "480", "--tau", "60", "--plot",
-                        tmp_path / "x.svg")  # fmt: skip
+    code, _, said = run("tune", results, "--vary", "beta=480", "--plot", tmp_path / "x.svg")
     assert code == 1
     assert "several values" in said
-    code, _, said = run("tune", results, "--beta", "1,2", "--tau", "60", "--plot", "x.bmp")
+    code, _, said = run("tune", results, "--vary", "beta=1,2", "--plot", "x.bmp")
     assert code == 1
     assert "ends in one of" in said
     code, _, said = run(
-        "tune", results, "--beta", "1,2", "--tau", "1,2", "--sigma", "1,2", "--draw", "1,2",
-        "--plot", tmp_path / "x.svg",
+        "tune", results, "--vary", "beta=1,2", "--vary", "tau=1,2", "--vary", "sigma=1,2",
+        "--vary", "draw=1,2", "--plot", tmp_path / "x.svg",
     )  # fmt: skip
     assert code == 1
     assert "at most 3 that vary, and here beta, tau, sigma, draw do" in " ".join(said.split())
@@ -168,10 +175,10 @@ def test_tune_refuses_a_plot_before_it_computes(results: Path, tmp_path: Path) -
 
 
 def test_tune_draws_other_numbers_and_the_forms(results: Path, tmp_path: Path) -> None:
-    same = ["--beta", "300", "--tau", "60", "--window", "0", "-q", "--plot"]
-    several = ["--tau", "60", "--beta", "300,500", "--window", "0", "-q", "--plot"]
+    same = ["--set", "beta=300", "--window", "0", "-q", "--plot"]
+    several = ["--vary", "beta=300,500", "--window", "0", "-q", "--plot"]
     maps, lines = tmp_path / "maps.json", tmp_path / "lines.json"
-    many = ["--draw", "100,200", "--sigma", "200,400"]
+    many = ["--vary", "draw=100,200", "--vary", "sigma=200,400"]
     assert run("tune", results, *several, maps, *many)[0] == 0
     chart = spec(maps)
     assert chart["facet"]["column"]["field"] == "draw"
@@ -180,7 +187,10 @@ def test_tune_draws_other_numbers_and_the_forms(results: Path, tmp_path: Path) -
     ]  # fmt: skip
     (rows,) = chart["datasets"].values()
     assert len(rows) == 8
-    forms = ["--model", "ttt-d", "--draw-form", "between,two-factor", "--margin-sigma", "50,100"]
+    forms = [
+        "--model", "ttt-d", "--vary", "draw_form=between,two-factor", "--vary",
+        "margin_sigma=50,100",
+    ]  # fmt: skip
     assert run("tune", results, *same, lines, *forms)[0] == 0
     chart = spec(lines)
     encoding = chart["layer"][0]["encoding"]
@@ -192,7 +202,7 @@ def test_tune_draws_other_numbers_and_the_forms(results: Path, tmp_path: Path) -
     assert run("tune", results, *same, picture, *forms[:-2])[0] == 0
     assert "two-factor" in picture.read_text()
     both = tmp_path / "both.svg"
-    assert run("tune", results, *same, both, *forms, "--margin-tau", "0,10")[0] == 0
+    assert run("tune", results, *same, both, *forms, "--vary", "margin_tau=0,10")[0] == 0
     assert "two-factor" in both.read_text()
     assert "NaN" not in both.read_text()
 

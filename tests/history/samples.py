@@ -8,6 +8,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from milepost.history import History, Sweeping, Tuning, fit_history
+from milepost.history import prequential as _prequential
+from milepost.history import tune as _tune
+from milepost.history.models import make_model
+
 
 def table(rows: Sequence[tuple[Any, str | None, str | None, float | None]]) -> pl.DataFrame:
     """Results from rows (time, player_1, player_2, score)."""
@@ -36,3 +41,42 @@ def simulated(
         "score": score,
         "first_mover": np.ones(games, dtype=np.int8),
     })  # fmt: skip
+
+
+def fit(results: Any, model: str = "ttt", **options: Any) -> History:
+    """`fit_history` with the options of the model, the period and the sweeping told by names."""
+    period, sweeping, progress = _apart(options)
+    return fit_history(
+        results, make_model(model, **options), period=period, sweeping=sweeping, progress=progress
+    )
+
+
+def prequential(results: Any, model: str = "ttt", **options: Any) -> Any:
+    """`milepost.history.prequential`, likewise."""
+    how = {name: options.pop(name) for name in ("window", "rounds", "start") if name in options}
+    period, _, _ = _apart(options)
+    return _prequential(results, make_model(model, **options), period=period, **how)
+
+
+def tune(results: Any, model: str = "ttt", **options: Any) -> Tuning:
+    """`milepost.history.tune`, likewise: options with several values are varied."""
+    names = ("by", "window", "start", "optimise", "evaluations")
+    how = {name: options.pop(name) for name in names if name in options}
+    period, sweeping, progress = _apart(options)
+    several = {name: value for name, value in options.items() if isinstance(value, list)}
+    fixed = {name: value for name, value in options.items() if name not in several}
+    chosen: Any = make_model(model, **fixed)  # what is none to tune is refused there
+    return _tune(
+        results, chosen, vary=several, period=period, sweeping=sweeping,
+        progress=progress, **how,
+    )  # fmt: skip
+
+
+def _apart(options: dict[str, Any]) -> tuple[Any, Sweeping | None, Any]:
+    controls = {
+        name: options.pop(name)
+        for name in ("tolerance", "max_sweeps", "workers")
+        if name in options
+    }
+    sweeping = Sweeping(**controls) if controls else None
+    return options.pop("period", "year"), sweeping, options.pop("progress", None)

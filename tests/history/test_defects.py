@@ -11,10 +11,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from tests.history.samples import simulated, table
+from tests.history.samples import fit, prequential, simulated, table, tune
 
 from milepost.errors import InputError
-from milepost.history import Game, History, SkippedResultsWarning, fit, prequential, tune
+from milepost.history import (
+    Game,
+    History,
+    SkippedResultsWarning,
+    load_history,
+    save_history,
+    update_history,
+)
 from milepost.history.fit import _only_finite
 from milepost.history.solver.convergence import ConvergenceWarning
 
@@ -29,12 +36,12 @@ def test_an_update_with_times_of_another_kind_is_refused(
     old: pl.DataFrame, new: pl.DataFrame
 ) -> None:
     with pytest.raises(InputError, match="both dates or both numbers"):
-        fit(old).update(new)
+        update_history(fit(old), new)
 
 
 def test_an_update_keeps_parts_of_a_year() -> None:
     more = table([(1903.7, "p0001", "p0002", 1.0)])
-    updated = fit(GAMES, period="month").update(more)
+    updated = update_history(fit(GAMES, period="month"), more)
     both = pl.concat([GAMES.select(more.columns), more], how="vertical_relaxed")
     fresh = fit(both, period="month")
     # The other columns make no difference here: nobody moves first.
@@ -47,37 +54,37 @@ def test_an_update_remembers_the_rows_left_out() -> None:
         first = fit(pl.concat([GAMES, GAMES[:2].with_columns(score=0.3)]))
     bad = GAMES[:3].with_columns(player_2="player_1")
     with pytest.warns(SkippedResultsWarning):
-        updated = first.update(
-            pl.concat([GAMES[:1], bad.with_columns(player_2=pl.col("player_1"))])
+        updated = update_history(
+            first, pl.concat([GAMES[:1], bad.with_columns(player_2=pl.col("player_1"))])
         )
     assert updated.skipped == {"a score other than 1, 0.5 and 0": 2, "a player against himself": 3}
 
 
 def test_saving_over_an_older_history_leaves_nothing_of_it(tmp_path: Path) -> None:
-    fit(GAMES).save(tmp_path)
-    fit(GAMES, "elo").save(tmp_path)
+    save_history(fit(GAMES), tmp_path)
+    save_history(fit(GAMES, "elo"), tmp_path)
     assert not (tmp_path / "results.parquet").exists()
     with pytest.raises(InputError, match="cannot be updated"):
-        History.load(tmp_path).update(GAMES)
+        update_history(load_history(tmp_path), GAMES)
 
 
 def test_results_of_another_history_are_not_taken_up(tmp_path: Path) -> None:
     # As an earlier version left them.
-    fit(GAMES, "elo").save(tmp_path)
+    save_history(fit(GAMES, "elo"), tmp_path)
     GAMES.write_parquet(tmp_path / "results.parquet")
     about = json.loads((tmp_path / "history.json").read_text())
     del about["keeps_results"]
     (tmp_path / "history.json").write_text(json.dumps(about))
     with pytest.raises(InputError, match="cannot be updated"):
-        History.load(tmp_path).update(GAMES)
+        update_history(load_history(tmp_path), GAMES)
 
 
 @pytest.mark.parametrize("text", ["[]", "3", '{"format": 1}', '{"format": 1, "options": {"x": 1}}'])
 def test_a_history_file_that_is_none(tmp_path: Path, text: str) -> None:
-    fit(GAMES).save(tmp_path)
+    save_history(fit(GAMES), tmp_path)
     (tmp_path / "history.json").write_text(text)
     with pytest.raises(InputError):
-        History.load(tmp_path)
+        load_history(tmp_path)
 
 
 # By game --------------------------------------------------------------------------------------
@@ -106,8 +113,8 @@ def by_game(kind: str) -> tuple[History, History]:
 @pytest.mark.parametrize("kind", ["two", "teams"])
 def test_by_game_the_clock_counts_own_games(kind: str, tmp_path: Path) -> None:
     among, alone = by_game(kind)
-    among.save(tmp_path)
-    for history in (among, History.load(tmp_path)):
+    save_history(among, tmp_path)
+    for history in (among, load_history(tmp_path)):
         for when in (1949, 1951, 1953.5, 1954.01, 1990):
             one, two = history.skill("a", when), alone.skill("a", when)
             assert (one.mean, one.sd) == pytest.approx((two.mean, two.sd), abs=1e-4)
@@ -123,7 +130,7 @@ def test_by_game_the_answers_are_those_of_the_curve(kind: str) -> None:
     for row in curve.iter_rows(named=True):
         skill = alone.skill("a", row["time"] + 0.3)
         assert (skill.mean, skill.sd) == pytest.approx((row["mean"], row["sd"]), abs=1e-6)
-    ranked = alone.at(1952.5)
+    ranked = alone.rank(1952.5)
     assert sorted(ranked["player"]) == ["a", "b"]
     of_a = ranked.filter(pl.col("player") == "a")
     assert of_a["mean"][0] == pytest.approx(curve["mean"][1], abs=1e-6)
@@ -144,7 +151,7 @@ def test_by_game_dates_are_asked_by_dates() -> None:
     history = fit(table(rows), period="game", tolerance=1e-6)
     curve = history.curves.filter(pl.col("player") == "a")
     assert history.skill("a", "1961-12-31").mean == pytest.approx(curve["mean"][1])
-    assert history.at("1963-06-01").height == 2
+    assert history.rank("1963-06-01").height == 2
 
 
 # Options --------------------------------------------------------------------------------------
@@ -161,10 +168,9 @@ def test_prequential_of_other_models() -> None:
     with pytest.raises(InputError, match="window of 0"):
         prequential(GAMES, "trueskill", window=2)
     with pytest.raises(InputError, match="no option foo"):
-        tune(GAMES, beta=400.0, tau=50.0, foo=1)
-    for options in ({"foo": 1}, {"stage": "converged"}):
-        with pytest.raises(InputError, match="no option"):
-            prequential(GAMES, **options)
+        tune(GAMES, beta=400.0, tau=50.0, foo=[1, 2])
+    with pytest.raises(InputError, match="learned from the whole history"):
+        prequential(GAMES, first_mover="learn")
 
 
 @pytest.mark.parametrize(
@@ -230,7 +236,7 @@ def test_a_history_with_a_nan_has_not_converged() -> None:
     "options",
     [{"beta": "x"}, {"draw": None}, {"draw": True}, {"sigma": None}, {"first_mover": True},
      {"period": True}, {"period": None}, {"tolerance": "x"}, {"max_sweeps": 2.5}, {"workers": 3},
-     {"mu": 10**400}, {"model": ["ttt"]}, {"stage": None}],
+     {"mu": 10**400}, {"model": "TTT"}, {"stage": None}],
 )  # fmt: skip
 def test_options_of_a_wrong_kind(options: dict[str, Any]) -> None:
     with pytest.raises(InputError):
@@ -240,12 +246,18 @@ def test_options_of_a_wrong_kind(options: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("model", "options"),
     [("elo", {"tau": 5.0}), ("elo", {"beta": 3.0}), ("ttt", {"margin_mu": 200.0}),
-     ("ttt-d", {"draw": 100.0}), ("trueskill", {"tolerance": 0.1}), ("glicko2", {"sigma": 1.0}),
-     ("ttt", {"order": "random", "seed": 1}), ("elo", {"stage": "filter"})],
+     ("ttt-d", {"draw": 100.0}), ("glicko2", {"sigma": 1.0}), ("elo", {"stage": "filter"}),
+     ("ttt", {"order": "random", "seed": 1}), ("elo", {"beta": 480.0}), ("ttt", {"foo": 1})],
 )  # fmt: skip
-def test_options_that_a_model_does_not_use(model: str, options: dict[str, Any]) -> None:
-    with pytest.raises(InputError, match="means nothing to the model"):
+def test_options_that_a_model_does_not_have(model: str, options: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=f"the model {model} has no option"):
         fit(GAMES, model, **options)
+
+
+@pytest.mark.parametrize("model", ["trueskill", "elo", "glicko2"])
+def test_nothing_is_swept_where_there_is_one_pass(model: str) -> None:
+    with pytest.raises(InputError, match="makes one pass"):
+        fit(GAMES, model, tolerance=0.1)
 
 
 # The random order -----------------------------------------------------------------------------
@@ -268,10 +280,10 @@ def test_a_random_order_is_that_order_given() -> None:
 def test_a_random_order_is_drawn_anew_in_an_update(tmp_path: Path) -> None:
     options: dict[str, Any] = {"order": "random", "seed": 7, "draw": 120.0}
     first = fit(GAMES[:80], "trueskill", **options)
-    first.save(tmp_path)
+    save_history(first, tmp_path)
     fresh = fit(GAMES, "trueskill", **options)
-    assert first.update(GAMES[80:]).curves.equals(fresh.curves)
-    assert History.load(tmp_path).update(GAMES[80:]).curves.equals(fresh.curves)
+    assert update_history(first, GAMES[80:]).curves.equals(fresh.curves)
+    assert update_history(load_history(tmp_path), GAMES[80:]).curves.equals(fresh.curves)
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from tests.history.samples import simulated, table
+from tests.history.samples import fit, prequential, simulated, table, tune
 from tests.history.ttt.test_state import differences
 
 from milepost.errors import InputError
-from milepost.history import Game, History, fit, prequential, tune
+from milepost.history import Game, History, load_history, save_history, update_history
 from milepost.history.beliefs import Lives
 from milepost.tables import CURVES
 
@@ -27,7 +27,7 @@ def history(request: pytest.FixtureRequest) -> History:
 def test_curves_have_the_tables_columns(history: History) -> None:
     assert history.curves.columns == CURVES.names
     assert history.curves["games"].sum() == 2 * history.games
-    own = history.options.model == "ttt-d"
+    own = history.model.name == "ttt-d"
     assert history.curves["margin_mean"].null_count() == (0 if own else history.nodes)
 
 
@@ -58,15 +58,15 @@ def test_skills_at_the_nodes_are_the_curves(history: History) -> None:
 
 
 def test_ranking(history: History) -> None:
-    ranking = history.at(1903)
+    ranking = history.rank(1903)
     assert ranking["mean"].is_sorted(descending=True)
     assert ranking["rank"].to_list() == list(range(1, ranking.height + 1))
     row = ranking.row(3, named=True)
     found = history.skill(row["player"], 1903)
     assert (found.mean, found.sd) == pytest.approx((row["mean"], row["sd"]))
-    assert history.at(1950).is_empty()
-    assert history.at(1950, within=100).height == history.players
-    assert (history.at(1903, games=60)["games"] >= 60).all()
+    assert history.rank(1950).is_empty()
+    assert history.rank(1950, within=100).height == history.players
+    assert (history.rank(1903, games=60)["games"] >= 60).all()
 
 
 def test_comparisons_across_time(history: History) -> None:
@@ -76,7 +76,7 @@ def test_comparisons_across_time(history: History) -> None:
     assert one.difference.sd == pytest.approx(math.hypot(one.first.sd, one.second.sd))
     same = history.compare("p0001@1901", "p0001@1901")
     assert (same.probability, same.difference.sd) == pytest.approx((0.5, 0.0), abs=1e-4)
-    with pytest.raises(InputError, match="expected a time"):
+    with pytest.raises(InputError, match="expected a name and a time"):
         history.compare("p0001", "p0002@1904")
     with pytest.raises(InputError, match="no player is called 'p000x'; did you mean"):
         history.predict("p000x", "p0001", 1900)
@@ -121,25 +121,27 @@ def test_an_update_is_a_fresh_fit(options: dict[str, Any]) -> None:
     if "model" not in options:
         options |= {"draw": 120.0}
     fresh = fit(games, **options)
-    updated = fit(games[:400], **options).update(games[400:])
+    updated = update_history(fit(games[:400], **options), games[400:])
     assert differences(fresh, updated) < 5e-3
     assert updated.log_evidence == pytest.approx(fresh.log_evidence, abs=1e-5)
     assert updated.games == 500
 
 
 def test_saved_and_loaded(history: History, tmp_path: Path) -> None:
-    history.save(tmp_path / "h")
-    again = History.load(tmp_path / "h")
+    save_history(history, tmp_path / "h")
+    again = load_history(tmp_path / "h")
     assert again.curves.equals(history.curves)
-    assert again.options == history.options
+    assert (again.model, again.period, again.sweeping) == (
+        history.model, history.period, history.sweeping,
+    )  # fmt: skip
     assert repr(again) == repr(history)
     one, two = (h.predict("p0001", "p0002", 1908, first_mover=1) for h in (history, again))
     assert one == pytest.approx(two)
     more = table([(1906, "p0001", "new", 1.0)])
-    assert differences(history.update(more), again.update(more)) < 1e-2
+    assert differences(update_history(history, more), update_history(again, more)) < 1e-2
     assert not list(tmp_path.rglob("*.pkl"))
     with pytest.raises(InputError, match="no history"):
-        History.load(tmp_path)
+        load_history(tmp_path)
 
 
 def test_it_prints_a_short_table(history: History) -> None:
@@ -173,8 +175,8 @@ def test_games_of_teams_answer_the_same_questions() -> None:
     # Dated games, a year each: the two-player core is the independent answer.
     general, fast = fit(games, tolerance=1e-5), fit(frame, tolerance=1e-5)
     assert general.curves["time"].to_list() == fast.curves["time"].to_list()
-    assert general.at(1902, games=5)["player"].to_list() == (
-        fast.at(1902, games=5)["player"].to_list()
+    assert general.rank(1902, games=5)["player"].to_list() == (
+        fast.rank(1902, games=5)["player"].to_list()
     )
     for time in ("1899", "1901-03-01", "1902", "1910"):
         here, there = (h.skill("p0001", time) for h in (general, fast))
@@ -192,7 +194,7 @@ def test_games_without_times_and_by_month() -> None:
     teams = [["a", "b"], ["c"]]
     untimed = fit([Game(None, teams, [1, 0]), Game(None, teams, [0, 1])])
     assert untimed.curves.filter(player="a")["time"].to_list() == [1, 2]
-    assert untimed.at(2, within=0)["player"].len() == 3
+    assert untimed.rank(2, within=0)["player"].len() == 3
     monthly = [Game(date(1990, month, 3), teams, [1, 0]) for month in (1, 1, 2)]
     assert fit(monthly).curves.height == 3
     assert fit(monthly, period="month").curves.height == 6
@@ -200,15 +202,15 @@ def test_games_without_times_and_by_month() -> None:
 
 def test_games_of_teams_saved_and_loaded(tmp_path: Path) -> None:
     history = fit([Game(1990, [["a", "b"], ["c"]], [1, 0]), Game(1991, [["a"], ["c"]], [0, 1])])
-    history.save(tmp_path / "h")
-    again = History.load(tmp_path / "h")
-    assert again.at(1991).equals(history.at(1991))
+    save_history(history, tmp_path / "h")
+    again = load_history(tmp_path / "h")
+    assert again.rank(1991).equals(history.rank(1991))
     assert again.predict("a", "c", 1992) == pytest.approx(history.predict("a", "c", 1992))
 
 
 def test_tune_is_at_hand() -> None:
     found = tune(simulated(200, 8, 3), beta=[400.0, 480.0], tau=[60.0])
-    assert found.best.beta in (400.0, 480.0)
+    assert found.best.model.beta in (400.0, 480.0)
 
 
 def test_dates_and_months() -> None:
@@ -307,4 +309,4 @@ def test_prequential_never_looks_ahead() -> None:
     early = games["time"] < 1905
     assert logs.filter(early).equals(again.filter(early))
     first = games["time"] == 1900
-    assert frame["log_loss"][0] == pytest.approx(-logs.filter(first).mean())  # type: ignore[operator]
+    assert frame["log_loss"][0] == pytest.approx(-logs.filter(first).mean())

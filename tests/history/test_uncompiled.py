@@ -13,8 +13,8 @@ import pytest
 PROJECT = Path(__file__).resolve().parents[2]
 SMALL = """
 import json
-from milepost.history import fit, prequential
-from tests.history.samples import simulated
+from milepost.history import update_history
+from tests.history.samples import fit, prequential, simulated
 games = simulated(40, 6, 3)
 weighted = games.with_columns(weight=2.5)
 out = []
@@ -26,7 +26,7 @@ for options in ({}, {"model": "ttt-d"}, {"model": "ttt-d", "draw_form": "two-fac
         history = fit(table, tolerance=1e-3, **options)
         out.append(history.log_evidence)
         out += history.curves["mean"].to_list() + history.curves["sd"].to_list()
-    updated = fit(games[:30], tolerance=1e-3, **options).update(games[30:])
+    updated = update_history(fit(games[:30], tolerance=1e-3, **options), games[30:])
     out += updated.curves["mean"].to_list() + list(updated.predict("p0001", "p0002", 1902))
 out += prequential(games, draw=120.0)[1].to_list()
 print(json.dumps(out))

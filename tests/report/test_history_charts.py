@@ -6,10 +6,10 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tests.history.samples import fit, tune
 
 from milepost.errors import InputError
-from milepost.history import History, fit
-from milepost.history.tuning.tune import tune
+from milepost.history import History
 from milepost.report.charts import spec_of
 from milepost.report.history_curves import curve_points, curves_chart
 from milepost.report.tuning_surface import tuning_chart
@@ -90,11 +90,11 @@ def test_a_surface_marks_its_best_cell() -> None:
     chart = tuning_chart(found.table)
     (rows,) = datasets(chart)
     (top,) = [row for row in rows if row["top"]]
-    assert (top["beta"], top["tau"]) == (found.best.beta, found.best.tau)
+    assert (top["beta"], top["tau"]) == (found.best.model.beta, found.best.model.tau)
     assert top["behind"] == 0
     assert len(rows) == 6
     said = spec_of(chart)["title"]["subtitle"][0]
-    assert f"beta {found.best.beta:.4g}" in said
+    assert f"beta {found.best.model.beta:.4g}" in said
 
 
 def test_one_number_makes_a_line_and_three_a_row_of_maps() -> None:

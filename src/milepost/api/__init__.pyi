@@ -2,4 +2,5 @@ from . import agents as agents
 from . import analyses as analyses
 from . import decisions as decisions
 from . import games as games
+from . import histories as histories
 from . import ratings as ratings

@@ -22,17 +22,17 @@ from milepost.cli.commands import (
     fits,
     follow,
     games,
-    histories,
-    history_questions,
+    history,
     likelihood,
     models,
     players,
-    plots,
+    plot,
+    questions,
     rate,
     reproduce,
     select,
     spreads,
-    tunes,
+    tune,
 )
 from milepost.cli.commands.store import store_app
 from milepost.cli.moved import pointing
@@ -115,12 +115,12 @@ app.command("calibrate")(calibrate.calibrate)
 app.command("calibrations")(calibrate.calibrations)
 app.command("rate")(rate.rate)
 app.command("likelihood")(likelihood.likelihood)
-app.command("history")(histories.history)
-app.command("rank")(history_questions.rank)
-app.command("predict")(history_questions.predict)
-app.command("compare")(history_questions.compare)
-app.command("tune")(tunes.tune)
-app.command("plot")(plots.plot)
+app.command("history", cls=pointing(history.MOVED))(history.history)
+app.command("rank")(questions.rank)
+app.command("predict")(questions.predict)
+app.command("compare")(questions.compare)
+app.command("tune", cls=pointing(tune.MOVED))(tune.tune)
+app.command("plot")(plot.plot)
 app.command("reproduce")(reproduce.reproduce)
 app.add_typer(store_app, name="store")
 app.command("demo")(demo.demo)

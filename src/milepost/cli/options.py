@@ -55,3 +55,114 @@ ALL_CORES = (
     len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 )
 """How many cores this process may use."""
+
+# Of the commands on results and histories.
+
+Results = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="RESULTS...",
+        help="Results tables, games tables, PGN files, or any table with --map.",
+    ),
+]
+Mapping = Annotated[
+    str | None,
+    typer.Option(
+        "--map",
+        metavar="FIELD=COLUMN,...",
+        help="For tables: which columns hold time, player_1, player_2, score ...: see milepost "
+        "results.",
+    ),
+]
+KeepNames = Annotated[
+    bool, typer.Option("--keep-names", help="For tables: leave the players' names as they are.")
+]
+SkipFast = Annotated[
+    bool,
+    typer.Option(
+        "--skip-fast/--with-fast",
+        help="Leave out games flagged in a column fast, or of the speed rapid, blitz or bullet.",
+    ),
+]
+FromYear = Annotated[
+    int | None, typer.Option("--from", metavar="YEAR", help="Games since this year.")
+]
+ToYear = Annotated[int | None, typer.Option("--to", metavar="YEAR", help="Games up to this year.")]
+Period = Annotated[
+    str,
+    typer.Option(
+        "--period",
+        help="year, month, day, event, game, or a length in years (blocks of 365.2425 days from "
+        "1970, shown by their first day: 1 is no calendar year).",
+    ),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="An option of the model (sigma=300, first_mover=learn, newcomers=none), tolerance or "
+        "max_sweeps; may be given several times. A wrong name lists those there are.",
+    ),
+]
+Preset = Annotated[
+    str,
+    typer.Option(
+        "--preset",
+        help="The numbers that are not given: chess, plain, or auto (chess for games of chess).",
+    ),
+]
+Threads = Annotated[
+    int | None, typer.Option("--workers", "-j", min=1, max=2, help="Threads.", show_default="1")
+]
+HistoryFolder = Annotated[
+    str, typer.Argument(metavar="HISTORY_DIR", help="A history saved by milepost history --save.")
+]
+AnswerTable = Annotated[
+    str | None,
+    typer.Option("--output", "-o", metavar="OUT", help="Write a table; - is standard output."),
+]
+AtTime = Annotated[
+    str, typer.Option("--at", metavar="TIME", help="A year, a date (1972-07-11), or a number.")
+]
+
+
+def check_preset(preset: str) -> None:
+    """Refuse a preset that there is not."""
+    from milepost.errors import InputError
+
+    if preset not in ("auto", "chess", "plain"):
+        raise InputError(f"--preset: expected auto, chess or plain; got {preset!r}")
+
+
+def read_settings(pairs: list[str] | None, option: str = "--set") -> dict[str, str]:
+    """Read options given as NAME=VALUE; a later one of a name wins."""
+    from milepost.errors import InputError
+
+    found = {}
+    for pair in pairs or []:
+        name, equals, value = pair.partition("=")
+        if not equals or not name.strip() or not value.strip():
+            raise InputError(f"{option}: expected NAME=VALUE, got {pair!r}")
+        found[name.strip().replace("-", "_")] = value.strip()
+    return found
+
+
+def value_of(text: str) -> str | float | int | None:
+    """Return what a value given as text means: none, a number, or a word."""
+    if text.lower() == "none":
+        return None
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def read_period(text: str) -> str | float:
+    """Return a period's name, or its length."""
+    try:
+        return float(text)
+    except ValueError:
+        return text

@@ -176,6 +176,31 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
+@contextmanager
+def warnings_told() -> Iterator[None]:
+    """Tell caveats of ours in a line each; others go their way."""
+    import warnings
+
+    from milepost.errors import MilepostWarning
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", MilepostWarning)
+        yield
+    for caveat in caught:
+        if issubclass(caveat.category, MilepostWarning):
+            typer.echo(f"warning: {caveat.message}", err=True)
+        else:
+            warnings.warn_explicit(caveat.message, caveat.category, caveat.filename, caveat.lineno)
+
+
+def warn_of_lost(lost: int) -> None:
+    """Warn of games or rows that could not be read."""
+    if lost:
+        typer.echo(
+            f"warning: {lost:,} games or rows could not be read (see milepost results)", err=True
+        )
+
+
 def summarise(summary: Summary, output: str, errors_path: str | None, *, rows: str) -> None:
     """Print the summary of a command on standard error."""
     files = "1 file" if summary.files == 1 else f"{summary.files:,} files"

@@ -1,23 +1,9 @@
-"""Skill through time from results: TrueSkill, TrueSkill Through Time, joint histories."""
+"""Skill through time from results: TrueSkill, TrueSkill Through Time, joint histories.
 
-from milepost.history.fit import fit, prequential
-from milepost.history.records import SkippedResultsWarning
-from milepost.history.result import Comparison, History, Prediction
-from milepost.history.solver.convergence import ConvergenceWarning, Sweep
-from milepost.history.teams.game import Game
-from milepost.history.teams.rate import rate_game
-from milepost.history.tuning.tune import tune
+The public names and where they live are listed in ``__init__.pyi``; each is loaded when it is first
+used, so that importing one module of the folder does not load all of them.
+"""
 
-__all__ = [
-    "Comparison",
-    "ConvergenceWarning",
-    "Game",
-    "History",
-    "Prediction",
-    "SkippedResultsWarning",
-    "Sweep",
-    "fit",
-    "prequential",
-    "rate_game",
-    "tune",
-]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -7,7 +7,6 @@ and are multiplied: the exact smoothed belief, not an interpolation of means.
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import math
 from dataclasses import dataclass
@@ -33,7 +32,7 @@ class Belief:
 
 
 def place_of(names: pl.Series, player: str) -> int:
-    """Return the place of a player among sorted names.
+    """Return the place of a player's key among the sorted keys.
 
     Raises
     ------
@@ -43,12 +42,7 @@ def place_of(names: pl.Series, player: str) -> int:
     place = int(names.search_sorted(player))
     if place < len(names) and names[place] == player:
         return place
-    words = player.lower()
-    near = difflib.get_close_matches(
-        words, [n for n in names.to_list() if n[:1].lower() == words[:1]], n=3
-    )
-    hint = f"; did you mean {', '.join(near)}?" if near else ""
-    raise InputError(f"no player is called {player!r}{hint}")
+    raise InputError(f"no player has the key {player!r}")
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,11 @@
-"""From results to a history: the one public function over all models."""
+"""From results to a history: one function over all models, its update, and honest prediction."""
 
 from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,67 +15,49 @@ from scipy.special import ndtr
 from milepost.errors import InputError
 from milepost.history.baselines.histories import fit_elo, fit_glicko2
 from milepost.history.beliefs import lives_of
-from milepost.history.options import Options, named_options
-from milepost.history.periods import clock_of
+from milepost.history.models import TTT, TTTD, Elo, Glicko2, Model, TrueSkill, checked_model
+from milepost.history.periods import checked_period, clock_of
 from milepost.history.prediction.forward import (
     filter_log_evidence,
     log_loss_by_period,
     predict_forward,
 )
 from milepost.history.records import Floats, Records, read_records
-from milepost.history.result import History
+from milepost.history.result import History, Kept
 from milepost.history.solver.convergence import (
     Convergence,
     ConvergenceWarning,
     converge,
 )
+from milepost.history.sweeping import Sweeping
 from milepost.history.teams.fit import fit_teams
 from milepost.history.teams.game import Game
+from milepost.history.teams.graph import share_of_ties
 from milepost.history.teams.rate import draw_margin
-from milepost.history.ttt.evidence import ttt_d_log_evidence, ttt_log_evidence
-from milepost.history.ttt.own_margins import MarginModel, TTTDState, ttt_d_state
-from milepost.history.ttt.state import SkillModel, TTTState, ttt_state
+from milepost.history.ttt.from_model import (
+    check_movers,
+    fresh_state,
+    learning_of,
+    state_log_evidence,
+)
+from milepost.history.ttt.own_margins import TTTDState
+from milepost.history.ttt.state import TTTState
 from milepost.io.progress import Report
 from milepost.tables import CURVES, RESULTS
 
 _KEPT_COLUMNS = ["time", "player_1", "player_2", "score", "first_mover", "weight", "event"]
 
-
-@dataclass(frozen=True)
-class Kept:
-    """What a later update starts from."""
-
-    results: pl.DataFrame
-    """The results as given."""
-    row: Any
-    """For each game of the records, its row there."""
-    message: Floats | None
-    """The games' messages at the end; `None` = start afresh."""
+_Gaussian = TTT | TTTD | TrueSkill
 
 
-def fit(
+def fit_history(
     results: Any,
-    model: str = "ttt",
+    model: Model | None = None,
     *,
     period: str | float = "year",
-    mu: float = 1200.0,
-    sigma: float = 400.0,
-    beta: float = 480.0,
-    tau: float = 60.0,
-    draw: str | float = "share",
-    first_mover: str | float | None = None,
-    newcomers: str | None = None,
-    margin_mu: float = 300.0,
-    margin_sigma: float = 100.0,
-    margin_tau: float = 10.0,
-    draw_form: str = "between",
-    stage: str = "converged",
-    tolerance: float | None = None,
-    max_sweeps: int = 200,
+    sweeping: Sweeping | None = None,
+    names: Mapping[str, str] | None = None,
     progress: Report | None = None,
-    workers: int = 1,
-    order: str = "given",
-    seed: int | None = None,
 ) -> History:
     """Fit every player's skill over time.
 
@@ -88,46 +70,22 @@ def fit(
         of `milepost.history.Game`, for teams and more than two sides (without times, each game is
         a step of its own, whatever the period).
     model
-        ``"ttt"`` (TrueSkill Through Time), ``"ttt-d"`` (draw margins of the players' own),
-        ``"trueskill"`` (the filter), ``"elo"`` or ``"glicko2"``.
+        `TTT` (TrueSkill Through Time; the default), `TTTD` (draw margins of the players' own),
+        `TrueSkill` (the filter), `Elo` or `Glicko2`, each with its options.
     period
         ``"year"``, ``"month"``, ``"day"``, ``"event"``, ``"game"`` (each game a step of its own),
         or a length in the unit of the times. For dates that is years, and the blocks are of
         365.2425 days each, counted from 1970-01-01 and shown by their first day: 1.0 is no calendar
         year. A skill is constant in a period. With ``"game"`` the clock of a player ticks once for
         each of his own games, and what is known holds until his next one.
-    mu, sigma
-        Mean and standard deviation of a newcomer's skill.
-    beta
-        Standard deviation of a performance around the skill.
-    tau
-        Standard deviation that a unit of time (a year, for dates) adds to a skill.
-    draw
-        ``"share"``: the draw margin follows from the share of draws; or the margin in points.
-    first_mover
-        The first mover's advantage in points; ``"learn"`` for one number, ``"learn-by-period"`` for
-        a path through time (a random walk of beta / 48 a unit of time); `None` for none. Learned
-        by maximum evidence with a prior N(0, beta²). Refused if no result says who moved first.
-    newcomers
-        ``"learn"``: the mean of newcomers' skills, by the period they appear in, is a random walk
-        of sigma / 20 a unit of time that begins at `mu`, learned by maximum evidence.
-    margin_mu, margin_sigma, margin_tau
-        The same as mu, sigma, tau for the players' own draw margins (``"ttt-d"``).
-    draw_form
-        ``"between"`` (exact; better by evidence) or ``"two-factor"`` (the authors').
-    stage
-        ``"converged"``, or ``"filter"``: one pass forward, nothing from the future.
-    tolerance
-        The largest estimated distance to the fixed point, in points; `None` = 0.0002 beta.
-    max_sweeps
-        Sweeps after which to stop all the same, with a warning.
+    sweeping
+        How near to the fixed point to go; `None` = the defaults of `Sweeping`. Models that make one
+        pass refuse it; with the stage ``"filter"`` it makes no difference.
+    names
+        Players' names as written, by the keys that the results have; `None` = they are taken from
+        the columns name_1 and name_2 if there are such.
     progress
-        Called after every sweep with a `milepost.history.solver.convergence.Sweep`.
-    workers
-        1 or 2 threads; the answer is the same within the tolerance.
-    order, seed
-        Of ``"trueskill"``, whose answer depends on it: ``"given"`` (by time, then as in the table)
-        or ``"random"``, the games of each period shuffled by the seed.
+        Called after every sweep with a `milepost.history.Sweep`.
 
     Returns
     -------
@@ -136,10 +94,9 @@ def fit(
     Raises
     ------
     InputError
-        If an option or the data cannot be used, or the model does not use an option that was given
-        (other than its default). Games of teams use mu, sigma, beta, tau, draw, period, stage,
-        tolerance and max_sweeps. With the stage ``"filter"`` nothing is swept, so tolerance,
-        max_sweeps and workers make no difference.
+        If the model or the data cannot be used. A first mover's advantage is refused if no result
+        says who moved first. Games of teams are fitted by `TTT` and `TrueSkill`, without a first
+        mover, a learned level, a random order and a second worker.
 
     Warns
     -----
@@ -152,37 +109,71 @@ def fit(
     ----------
     Dangauthier, Herbrich, Minka & Graepel (2007), TrueSkill Through Time. NIPS 20.
     """
-    options = Options(
-        model, period, mu, sigma, beta, tau, draw, first_mover, newcomers, margin_mu, margin_sigma,
-        margin_tau, draw_form, stage, tolerance, max_sweeps, workers, order, seed,
-    )  # fmt: skip
-    options.check_used()
+    model = TTT() if model is None else checked_model(model)
+    checked_period(period)
+    if sweeping is not None and not isinstance(model, TTT | TTTD):
+        raise InputError(
+            f"the model {model.name} makes one pass: tolerance, max_sweeps and workers mean "
+            "nothing to it"
+        )
+    sweeping = Sweeping() if sweeping is None else sweeping
     if _are_games(results):
-        return _fit_games(results, options, progress)
-    frame = RESULTS.conform(results).select(_KEPT_COLUMNS)
-    records = _records(frame, options)
-    if model == "elo":
-        return fit_elo(records, options)
-    if model == "glicko2":
-        return fit_glicko2(records, options)
-    return _fit_two(records, frame, options, progress, None)
+        return _fit_games(results, model, period, sweeping, progress)
+    table = RESULTS.conform(results)
+    known = names_of(table) if names is None else dict(names)
+    frame = table.select(_KEPT_COLUMNS)
+    records = _records(frame, model, period)
+    if isinstance(model, Elo):
+        found = fit_elo(records, model)
+    elif isinstance(model, Glicko2):
+        found = fit_glicko2(records, model)
+    else:
+        found = _fit_two(records, frame, model, sweeping, progress, None)
+    return replace(found, names=known)
 
 
-def update(history: History, more: Any) -> History:
-    """Return a history with more results: see `History.update`."""
-    kept = history._kept
-    if kept is None:
+def names_of(results: pl.DataFrame) -> dict[str, str]:
+    """Return players' names as written, by their keys, where a table of results has them.
+
+    Of several spellings the one with most games counts. Keys that are names as written are left
+    out.
+    """
+    if not {"name_1", "name_2"} <= set(results.columns):
+        return {}
+    sides = [
+        results.select(key=f"player_{side}", name=pl.col(f"name_{side}").cast(pl.String))
+        for side in (1, 2)
+    ]
+    counts = pl.concat(sides).drop_nulls().group_by("key", "name").len()
+    counts = counts.sort("key", "len", "name", descending=[False, True, False])
+    first = counts.unique("key", keep="first", maintain_order=True)
+    return dict(first.filter(pl.col("key") != pl.col("name")).select("key", "name").iter_rows())
+
+
+def update_history(history: History, more: Any) -> History:
+    """Return a history with more results, started from the old one's messages.
+
+    The answer is that of a fresh fit to all results, within the tolerance; `skipped` counts the
+    rows left out then and now.
+
+    Raises
+    ------
+    InputError
+        If the history does not keep its results (elo, glicko2 and games of teams), or the times of
+        one are dates and those of the other numbers.
+    """
+    kept, model = history._kept, history.model
+    if kept is None or not isinstance(model, _Gaussian):
         raise InputError(
             "this history does not keep its results, so it cannot be updated (those of elo, "
             "glicko2 and games of teams never do): fit all results anew"
         )
-    options = history.options
-    if options.model not in ("ttt", "ttt-d", "trueskill"):
-        raise InputError(f"a history of the model {options.model} cannot be updated: fit it anew")
-    extra = RESULTS.conform(more).select(_KEPT_COLUMNS)
+    table = RESULTS.conform(more)
+    extra = table.select(_KEPT_COLUMNS)
     # In the order of the records, so that an old game's number is its row; a random order is drawn
     # anew, from the results as they were given.
-    old = kept.results[np.sort(kept.row) if options.order == "random" else kept.row]
+    shuffled = isinstance(model, TrueSkill) and model.order == "random"
+    old = kept.results[np.sort(kept.row) if shuffled else kept.row]
     if len(extra) and old["time"].dtype.is_temporal() != extra["time"].dtype.is_temporal():
         raise InputError(
             f"the new results do not fit the old ones: their times are {extra['time'].dtype}, "
@@ -192,32 +183,34 @@ def update(history: History, more: Any) -> History:
         frame = pl.concat([old, extra], how="vertical_relaxed")
     except pl.exceptions.PolarsError as error:
         raise InputError(f"the new results do not fit the old ones: {error}") from error
-    records = _records(frame, options)
-    found = _fit_two(records, frame, options, None, (history, kept.message))
-    return replace(found, skipped=dict(Counter(history.skipped) + Counter(found.skipped)))
+    records = _records(frame, model, history.period)
+    found = _fit_two(records, frame, model, history.sweeping, None, (history, kept.message))
+    return replace(
+        found,
+        skipped=dict(Counter(history.skipped) + Counter(found.skipped)),
+        names={**names_of(table), **history.names},
+    )
 
 
 def prequential(
-    results: Any, model: str = "ttt", *, window: int | None = None, rounds: int = 1,
-    start: Any = None, **options: Any,
+    results: Any, model: Model | None = None, *, period: str | float = "year",
+    window: int | None = None, rounds: int = 1, start: Any = None,
 ) -> tuple[pl.DataFrame, pl.Series]:  # fmt: skip
     """Predict each period from what came before it only.
 
     Parameters
     ----------
-    results
-        As for `fit`, two players a game.
+    results, period
+        As for `fit_history`, two players a game.
     model
-        ``"ttt"``, ``"ttt-d"`` or ``"trueskill"`` (the filter).
+        `TTT`, `TTTD` or `TrueSkill`. Nothing is learned here: give numbers learned on earlier data.
+        A draw margin from the share of draws would know the future; give that too.
     window, rounds
         After each period the last `window` periods (`None` = 3) are smoothed again by `rounds`
-        sweeps; 0 = the filter alone, and all that trueskill has.
+        sweeps; 0 = the filter alone, and all that `TrueSkill` has.
     start
         From which time on to smooth (before it, the filter): saves time if only later predictions
         are wanted.
-    **options
-        Other options of `fit`. Nothing is learned here: give numbers learned on earlier data. A
-        draw margin from the share of draws would know the future; give that too.
 
     Returns
     -------
@@ -228,27 +221,29 @@ def prequential(
     Raises
     ------
     InputError
-        If an option or the data cannot be used, or the model is elo or glicko2.
+        If the model or the data cannot be used.
     """
-    if model in ("elo", "glicko2"):
+    model = TTT() if model is None else checked_model(model)
+    if not isinstance(model, _Gaussian):
         raise InputError(
-            f"milepost.history.{model}.run_{model} returns the ratings before each game: "
-            "prequential is for ttt, ttt-d and trueskill"
+            f"milepost.history.baselines.{model.name}.run_{model.name} returns the ratings before "
+            "each game: prequential is for TTT, TTTD and TrueSkill"
         )
-    if "stage" in options:
-        raise InputError("prequential has no option stage: it goes forward")
-    chosen = named_options(model=model, stage="filter", **options)
-    chosen.check_used()
+    if not isinstance(model, TrueSkill) and model.learns:
+        raise InputError(
+            "the first mover's advantage and the newcomers' level are learned from the whole "
+            "history: a prediction needs them as numbers"
+        )
     if window is None:
-        window = 0 if model == "trueskill" else 3
-    if model == "trueskill" and window != 0:
+        window = 0 if isinstance(model, TrueSkill) else 3
+    if isinstance(model, TrueSkill) and window != 0:
         raise InputError(f"trueskill smooths nothing: expected a window of 0, got {window!r}")
     frame = RESULTS.conform(results).select(_KEPT_COLUMNS)
-    records = _records(frame, chosen)
-    state = _fresh_state(records, chosen)
+    records = _records(frame, model, checked_period(period))
+    state = fresh_state(records, model)
     first = 0
     if start is not None:
-        first = int(np.searchsorted(records.asked_clock, clock_of(start, chosen.period)))
+        first = int(np.searchsorted(records.asked_clock, clock_of(start, period)))
     logs = predict_forward(state, window=window, rounds=rounds, start=first)
     by_row = np.full(frame.height, np.nan)
     by_row[records.row] = logs
@@ -263,34 +258,23 @@ def _are_games(results: Any) -> bool:
     )
 
 
-def _records(frame: pl.DataFrame, options: Options) -> Records:
-    shuffle = np.random.default_rng(options.seed) if options.order == "random" else None
-    records = read_records(frame, period=options.period, shuffle=shuffle)
-    options.check_movers(records)
+def _records(frame: pl.DataFrame, model: Model, period: str | float) -> Records:
+    shuffle = None
+    if isinstance(model, TrueSkill) and model.order == "random":
+        if period == "game":
+            raise InputError('with period="game" a period has one game, and no order to choose')
+        shuffle = np.random.default_rng(model.seed)
+    records = read_records(frame, period=period, shuffle=shuffle)
+    check_movers(records, model)
     return records
 
 
-def _fresh_state(records: Records, options: Options) -> TTTState | TTTDState:
-    level = np.zeros(records.periods)
-    given = options.first_mover
-    lead = float(given) if isinstance(given, int | float) else 0.0
-    advantage = np.full(records.periods, lead)
-    if options.model == "ttt-d":
-        numbers = MarginModel(
-            options.sigma, options.beta, options.tau, 0.0, options.margin_mu, options.margin_sigma,
-            options.margin_tau, options.draw_form,
-        )  # fmt: skip
-        return ttt_d_state(records, numbers, level=level, advantage=advantage)
-    numbers_of_skill = SkillModel(options.sigma, options.beta, options.tau, options.margin(records))
-    return ttt_state(records, numbers_of_skill, level=level, advantage=advantage)
-
-
 def _fit_two(
-    records: Records, frame: pl.DataFrame, options: Options, progress: Report | None,
-    warm: tuple[History, Floats | None] | None,
+    records: Records, frame: pl.DataFrame, model: _Gaussian, sweeping: Sweeping,
+    progress: Report | None, warm: tuple[History, Floats | None] | None,
 ) -> History:  # fmt: skip
-    state = _fresh_state(records, options)
-    if options.stage == "filter" or options.model == "trueskill":
+    state = fresh_state(records, model)
+    if isinstance(model, TrueSkill) or model.stage == "filter":
         improper = state.forward(0, records.periods)
         ended = Convergence(True, 1, 0.0, improper)
         evidence = filter_log_evidence(state)
@@ -298,13 +282,11 @@ def _fit_two(
         if warm is not None and warm[1] is not None:
             _warm_start(state, records, warm[0], warm[1])
         ended = converge(
-            state, tolerance=options.distance, max_sweeps=options.max_sweeps,
-            learning=options.learning, progress=progress, workers=options.workers,
+            state, tolerance=sweeping.distance(model.beta), max_sweeps=sweeping.max_sweeps,
+            learning=learning_of(model), progress=progress, workers=sweeping.workers,
         )  # fmt: skip
-        evidence = (
-            ttt_d_log_evidence(state) if isinstance(state, TTTDState) else ttt_log_evidence(state)
-        )
-    return _only_finite(_history(state, frame, options, ended, evidence))
+        evidence = state_log_evidence(state)
+    return _only_finite(_history(state, frame, model, sweeping, ended, evidence))
 
 
 def _only_finite(history: History) -> History:
@@ -332,52 +314,55 @@ def _warm_start(
     place = np.clip(
         np.searchsorted(clock, records.asked_clock, side="right") - 1, 0, len(clock) - 1
     )
-    state.level[:] = paths["newcomer_mean"].to_numpy()[place] - before.options.mu
+    state.level[:] = paths["newcomer_mean"].to_numpy()[place] - before.model.mu
     state.advantage[:] = paths["first_mover"].to_numpy()[place]
     state.gather_messages()
 
 
 def _history(
-    state: TTTState | TTTDState, frame: pl.DataFrame, options: Options, ended: Convergence,
-    evidence: float,
+    state: TTTState | TTTDState, frame: pl.DataFrame, model: _Gaussian, sweeping: Sweeping,
+    ended: Convergence, evidence: float,
 ) -> History:  # fmt: skip
     records = state.records
-    skill = lives_of(records, state.chains, offset=options.mu, drift=options.tau**2)
+    skill = lives_of(records, state.chains, offset=model.mu, drift=model.tau**2)
     margins = None
     if isinstance(state, TTTDState):
-        margins = lives_of(records, state.margins, offset=0.0, drift=options.margin_tau**2)
+        margins = lives_of(records, state.margins, offset=0.0, drift=state.model.margin_tau**2)
     return History(
-        curves=_curves(state, options),
+        curves=_curves(state, model.mu),
         log_evidence=float(evidence),
         converged=ended.converged,
         sweeps=ended.sweeps,
         remaining_error=ended.remaining_error,
-        options=options,
+        model=model,
+        period=records.period,
         games=records.games,
         players=records.players,
         draw_margin=float("nan") if isinstance(state, TTTDState) else state.model.margin,
         paths=pl.DataFrame({
             "time": records.label,
             "clock": records.asked_clock,
-            "newcomer_mean": options.mu + state.level,
+            "newcomer_mean": model.mu + state.level,
             "first_mover": state.advantage,
         }),
         skipped=dict(records.skipped),
+        draw_share=records.draw_share,
         improper=ended.skipped,
+        sweeping=sweeping,
         _skill=skill,
         _margins=margins,
         _kept=Kept(frame, records.row, state.message),
     )  # fmt: skip
 
 
-def _curves(state: TTTState | TTTDState, options: Options) -> pl.DataFrame:
+def _curves(state: TTTState | TTTDState, mu: float) -> pl.DataFrame:
     records = state.records
     order = np.lexsort((records.node_period, records.node_player))
     belief = state.chains.belief[order]
     columns = {
         "player": records.names.gather(records.node_player[order]),
         "time": records.label.gather(records.node_period[order]),
-        "mean": options.mu + belief[:, 1] / belief[:, 0],
+        "mean": mu + belief[:, 1] / belief[:, 0],
         "sd": 1.0 / np.sqrt(belief[:, 0]),
         "games": records.node_games[order],
     }
@@ -388,25 +373,28 @@ def _curves(state: TTTState | TTTDState, options: Options) -> pl.DataFrame:
     return CURVES.conform(pl.DataFrame(columns))
 
 
-def _fit_games(games: Sequence[Game], options: Options, progress: Report | None) -> History:
+def _fit_games(
+    games: Sequence[Game], model: Model, period: str | float, sweeping: Sweeping,
+    progress: Report | None,
+) -> History:  # fmt: skip
     """Hand games of teams to the general graph."""
-    if options.model not in ("ttt", "trueskill"):
-        raise InputError(f"games of teams are fitted by ttt or trueskill, not {options.model}")
-    if options.first_mover is not None or options.newcomers is not None:
+    if not isinstance(model, TTT | TrueSkill):
+        raise InputError(f"games of teams are fitted by ttt or trueskill, not {model.name}")
+    if model.first_mover is not None or (isinstance(model, TTT) and model.newcomers is not None):
         raise InputError("games of teams know no first mover and no newcomers' level")
     if not games:
         raise InputError("there are no games")
-    if options.order != "given" or options.workers != 1:
+    if (isinstance(model, TrueSkill) and model.order != "given") or sweeping.workers != 1:
         raise InputError("games of teams are taken in their order, by one worker")
-    draw: Any = options.draw
+    draw: Any = model.draw
     if not isinstance(draw, str):
         # The same margin between two single players.
-        draw = 2.0 * float(ndtr(draw / (np.sqrt(2.0) * options.beta))) - 1.0
+        draw = 2.0 * float(ndtr(draw / (np.sqrt(2.0) * model.beta))) - 1.0
     fitted = fit_teams(
-        games, mu=options.mu, sigma=options.sigma, beta=options.beta, tau=options.tau, draw=draw,
-        period=options.period,
-        stage="filter" if options.model == "trueskill" else options.stage,  # type: ignore[arg-type]
-        tolerance=options.distance, max_sweeps=options.max_sweeps,
+        games, mu=model.mu, sigma=model.sigma, beta=model.beta, tau=model.tau, draw=draw,
+        period=period,
+        stage="filter" if isinstance(model, TrueSkill) else model.stage,  # type: ignore[arg-type]
+        tolerance=sweeping.distance(model.beta), max_sweeps=sweeping.max_sweeps,
         progress=progress,
     )  # fmt: skip
     labels = fitted.curves.select("time").with_columns(clock=fitted.lives.clock)
@@ -417,11 +405,14 @@ def _fit_games(games: Sequence[Game], options: Options, progress: Report | None)
         converged=fitted.converged,
         sweeps=fitted.sweeps,
         remaining_error=fitted.remaining_error,
-        options=options,
+        model=model,
+        period=period,
         games=len(games),
         players=fitted.curves["player"].n_unique(),
-        draw_margin=draw_margin(fitted.draw_probability, 2, options.beta),
-        paths=labels.with_columns(newcomer_mean=pl.lit(options.mu), first_mover=pl.lit(0.0)),
+        draw_margin=draw_margin(fitted.draw_probability, 2, model.beta),
+        paths=labels.with_columns(newcomer_mean=pl.lit(model.mu), first_mover=pl.lit(0.0)),
+        draw_share=share_of_ties(games),
+        sweeping=sweeping,
         _skill=fitted.lives,
     )
     return _only_finite(found)

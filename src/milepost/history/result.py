@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 import math
+import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from milepost.errors import InputError
+from milepost.errors import InputError, MilepostWarning
+from milepost.games.players.find import PlayerFinder, PlayerMatch
 from milepost.history.baselines.step_ratings import Ratings, rating_chances
 from milepost.history.beliefs import Belief, Lives
+from milepost.history.eras import LEAST_CHANCE, LOGISTIC_BETA, caution, scale_sd
+from milepost.history.models import Elo, Glicko2, Model
 from milepost.history.numerics.gaussians import below
 from milepost.history.numerics.orthant import quadrant
-from milepost.history.options import Options
 from milepost.history.periods import clock_of
+from milepost.history.records import Floats
+from milepost.history.sweeping import Sweeping
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class NameWarning(MilepostWarning):
+    """A name was taken for one player, and better-known ones have it too."""
 
 
 class Prediction(NamedTuple):
@@ -27,24 +40,101 @@ class Prediction(NamedTuple):
     loss: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """Two players, each at a time of his own."""
 
-    probability: float
-    """Probability that the first was the stronger: his skill then above the other's then."""
+    keys: tuple[str, str]
+    """Their keys."""
+    players: tuple[str, str]
+    """Their names as written."""
+    times: tuple[str, str]
+    """The times, as they were asked for."""
     first: Belief
     """The first player's skill at his time."""
     second: Belief
     """The second player's skill at his time."""
     difference: Belief
-    """First less second. Different players are taken as independent, as EP does; the same player
-    at two times is not: the covariance along his life is computed."""
+    """First less second, the history's settings taken as true. Different players are taken as
+    independent, as EP does; the same player at two times is not: the covariance along his life is
+    computed."""
+    years_apart: float
+    """The time between the two (years, for dates)."""
+    scale_sd: float
+    """How much the settings leave open about the scale between the two times, as a standard
+    deviation: see `milepost.history.eras`."""
+
+    @property
+    def sd(self) -> float:
+        """The standard deviation of the difference, with what the settings leave open."""
+        return math.hypot(self.difference.sd, self.scale_sd)
+
+    @property
+    def probability(self) -> float:
+        """Probability that the first was the stronger: his skill then above the other's then."""
+        return _above_zero(Belief(self.difference.mean, self.sd))
+
+    @property
+    def probability_as_fitted(self) -> float:
+        """The same with the history's settings taken as true: too sure over much time."""
+        return _above_zero(self.difference)
+
+    @property
+    def chance(self) -> str:
+        """The probability in words, no finer than the times apart support."""
+        # Nothing is certain about two skills, though a float may say so.
+        known = min(max(self.probability, 1e-12), 1.0 - 1e-12)
+        return percent(known, LEAST_CHANCE if self.caution else 0.001)
+
+    @property
+    def caution(self) -> str:
+        """A line of caution where much time lies between; else empty."""
+        return caution(self.years_apart)
+
+    def __repr__(self) -> str:
+        """Return the answer in a few lines."""
+        (one, two), (then, later) = self.players, self.times
+        lines = [
+            f"{one} ({then}) against {two} ({later})",
+            f"difference {self.difference.mean:.0f} ± {self.sd:.0f} points",
+            f"chance that the first was the stronger: {self.chance}",
+        ]
+        return "\n".join([*lines, f"Caution: {self.caution}"] if self.caution else lines)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What an update starts from."""
+
+    results: pl.DataFrame
+    """The results as given."""
+    row: Any
+    """For each game of the records, its row there."""
+    message: Floats | None
+    """The games' messages at the end; `None` = start afresh."""
+
+
+def _above_zero(difference: Belief) -> float:
+    if difference.sd == 0.0:
+        return 0.5 if difference.mean == 0.0 else float(difference.mean > 0.0)
+    return below(difference.mean / difference.sd)
+
+
+def percent(probability: float, finest: float = 0.001) -> str:
+    """Return a probability in per cent, or that it lies beyond the finest that can be told."""
+    if 0.0 < probability < finest:
+        return f"under {100 * finest:g} %"
+    if 1.0 - finest < probability < 1.0:
+        return f"over {100 * (1.0 - finest):g} %"
+    return f"{100 * probability:.1f} %"
 
 
 @dataclass(frozen=True, repr=False)
 class History:
-    """Every player's skill over time."""
+    """Every player's skill over time.
+
+    Wherever a player is asked for, the key, the name as written or a part of it will do.
+    """
 
     curves: pl.DataFrame
     """One row for each player and period with games: see the curves table."""
@@ -57,8 +147,10 @@ class History:
     """Sweeps made, forward and back; 1 for the filter."""
     remaining_error: float
     """Estimated distance to the fixed point, in rating points; 0 for the filter."""
-    options: Options
-    """How it was fitted."""
+    model: Model
+    """What was fitted."""
+    period: str | float
+    """How time was cut: year, month, day, event, game, or a length."""
     games: int
     """How many games were used."""
     players: int
@@ -72,15 +164,47 @@ class History:
     """Rows left out, by reason."""
     improper: int = 0
     """Updates left out in the last sweep because a cavity was not a proper Gaussian."""
+    draw_share: float = math.nan
+    """The share of draws among the games, by weight; NaN = not known."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Players' names as written, by their keys; keys that are not here are shown themselves."""
+    sweeping: Sweeping = field(default_factory=Sweeping)
+    """How it was swept; an update is swept alike."""
     _skill: Lives | Ratings | None = None
     _margins: Lives | None = None
-    _kept: Any = None
-    """What `update` starts from: see `milepost.history.fit`."""
+    _kept: Kept | None = None
 
     @property
     def nodes(self) -> int:
         """How many (player, period) pairs there are: the rows of the curves."""
         return self.curves.height
+
+    def name_of(self, key: str) -> str:
+        """Return a player's name as written."""
+        return self.names.get(key, key)
+
+    def find(self, typed: str) -> PlayerMatch:
+        """Return the player that a name, or a part of one, means.
+
+        Raises
+        ------
+        InputError
+            If nobody is meant, or several are.
+
+        Warns
+        -----
+        NameWarning
+            If a whole name is also part of the names of better-known players.
+        """
+        match = self._finder.find(typed)
+        if match.better_known:
+            warnings.warn(
+                f"using {match.name}; better known are {match.better_known}",
+                NameWarning,
+                stacklevel=3,
+            )
+        self._keys[typed] = self._keys[match.key] = match.key
+        return match
 
     def predict(self, a: str, b: str, time: Any, *, first_mover: int | None = None) -> Prediction:
         """Return the probabilities that `a` beats, draws with and loses to `b`.
@@ -107,17 +231,18 @@ class History:
         """
         if first_mover not in (None, 1, 2):
             raise InputError(f"expected 1, 2 or None as the first mover, got {first_mover!r}")
+        a, b = self._key(a), self._key(b)
         if a == b:
-            raise InputError(f"expected two different players, got {a!r} twice")
-        moment = clock_of(time, self.options.period)
+            raise InputError(f"expected two different players, got {self.name_of(a)!r} twice")
+        moment = clock_of(time, self.period)
         one, two = self._lives.at(a, moment), self._lives.at(b, moment)
         lead = {None: 0.0, 1: 1.0, 2: -1.0}[first_mover] * self._advantage(moment)
-        if isinstance(self._skill, Ratings):
+        if isinstance(self._skill, Ratings) or isinstance(self.model, Elo | Glicko2):
             return Prediction(
                 *rating_chances(one, two, margin=self.draw_margin, lead=lead).tolist()
             )
         apart = one.mean - two.mean + lead
-        cc = one.sd**2 + two.sd**2 + 2.0 * self.options.beta**2
+        cc = one.sd**2 + two.sd**2 + 2.0 * self.model.beta**2
         if self._margins is None:
             c = math.sqrt(cc)
             win, loss = (
@@ -137,9 +262,9 @@ class History:
 
     def skill(self, player: str, time: Any) -> Belief:
         """Return what is known about a player's skill at any time."""
-        return self._lives.at(player, clock_of(time, self.options.period))
+        return self._lives.at(self._key(player), clock_of(time, self.period))
 
-    def at(self, time: Any, *, within: float = 1.0, games: int = 0) -> pl.DataFrame:
+    def rank(self, time: Any, *, within: float = 1.0, games: int = 0) -> pl.DataFrame:
         """Return the ranking at a time.
 
         Parameters
@@ -155,14 +280,15 @@ class History:
         Returns
         -------
         polars.DataFrame
-            rank, player, mean, sd (null for elo), games (so far), and the margin's mean and sd.
+            rank, player (the key), name (as written), mean, sd (null for elo), games (so far), and
+            the margin's mean and sd.
         """
-        moment = clock_of(time, self.options.period)
+        moment = clock_of(time, self.period)
         chosen, mean, sd, last = self._lives.all_at(moment, within)
         so_far = np.cumsum(self.curves["games"].to_numpy())
         begin = self._lives.start[chosen]
         before = np.where(begin > 0, so_far[begin - 1], 0)
-        columns = {
+        columns: dict[str, Any] = {
             "player": self._lives.names.gather(chosen),
             "mean": mean,
             "sd": pl.Series(sd).fill_nan(None),
@@ -174,7 +300,7 @@ class History:
             )
         frame = pl.DataFrame(columns).filter(pl.col("games") >= games)
         frame = frame.sort("mean", "player", descending=[True, False])
-        return frame.with_row_index("rank", offset=1)
+        return self._named(frame).with_row_index("rank", offset=1)
 
     def compare(self, a: str, b: str, time_a: Any = None, time_b: Any = None) -> Comparison:
         """Compare two players, each at his own time.
@@ -193,51 +319,60 @@ class History:
         """
         a, time_a = _split(a, time_a)
         b, time_b = _split(b, time_b)
-        moments = clock_of(time_a, self.options.period), clock_of(time_b, self.options.period)
+        a, b = self._key(a), self._key(b)
+        moments = clock_of(time_a, self.period), clock_of(time_b, self.period)
         first, second = self._lives.at(a, moments[0]), self._lives.at(b, moments[1])
         variance = first.sd**2 + second.sd**2
         if math.isnan(variance):
             raise InputError(
-                f"the model {self.options.model} has no uncertainty to compare by: subtract the "
+                f"the model {self.model.name} has no uncertainty to compare by: subtract the "
                 "ratings"
             )
         if a == b:
             variance -= 2.0 * self._lives.covariance(a, *moments)
-        difference = Belief(first.mean - second.mean, math.sqrt(max(variance, 0.0)))
-        if difference.sd == 0.0:
-            probability = 0.5 if difference.mean == 0.0 else float(difference.mean > 0.0)
-        else:
-            probability = below(difference.mean / difference.sd)
-        return Comparison(probability, first, second, difference)
+        apart = abs(moments[0] - moments[1])
+        beta = LOGISTIC_BETA if isinstance(self.model, Elo | Glicko2) else self.model.beta
+        return Comparison(
+            (a, b),
+            (self.name_of(a), self.name_of(b)),
+            (str(time_a), str(time_b)),
+            first,
+            second,
+            Belief(first.mean - second.mean, math.sqrt(max(variance, 0.0))),
+            apart,
+            scale_sd(beta, apart),
+        )
 
-    def update(self, more: Any) -> History:
-        """Return the history with more results, started from this one's messages.
+    def to_polars(self) -> pl.DataFrame:
+        """Return the curves with the players' names beside their keys."""
+        return self._named(self.curves)
 
-        The answer is that of a fresh fit to all results, within the tolerance; `skipped` counts
-        the rows left out then and now.
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the curves with the players' names beside their keys, for pandas."""
+        return self.to_polars().to_pandas()
 
-        Raises
-        ------
-        InputError
-            If this history does not keep its results (elo, glicko2 and games of teams), or the
-            times of one are dates and those of the other numbers.
-        """
-        from milepost.history.fit import update
+    @cached_property
+    def _finder(self) -> PlayerFinder:
+        counted = self.curves.group_by(key="player").agg(pl.col("games").sum())
+        names = counted["key"].replace_strict(
+            dict(self.names), default=None, return_dtype=pl.String
+        )
+        return PlayerFinder(counted.with_columns(name=names))
 
-        return update(self, more)
+    @cached_property
+    def _keys(self) -> dict[str, str]:
+        """What was typed, and who was meant: who was found once is not asked about again."""
+        return {}
 
-    def save(self, folder: str | Path) -> None:
-        """Write the history into a folder: Parquet tables, and JSON for the rest."""
-        from milepost.history.saving import save
+    def _key(self, typed: str) -> str:
+        return self._keys[typed] if typed in self._keys else self.find(typed).key
 
-        save(self, Path(folder))
-
-    @staticmethod
-    def load(folder: str | Path) -> History:
-        """Read a history that `save` wrote."""
-        from milepost.history.saving import load
-
-        return load(Path(folder))
+    def _named(self, frame: pl.DataFrame) -> pl.DataFrame:
+        names = frame["player"].replace_strict(
+            dict(self.names), default=frame["player"], return_dtype=pl.String
+        )
+        others = [name for name in frame.columns if name != "player"]
+        return frame.select("player", names.alias("name"), *others)
 
     @property
     def _lives(self) -> Lives | Ratings:
@@ -250,27 +385,38 @@ class History:
         place = max(int(np.searchsorted(clock, moment, side="right")) - 1, 0)
         return float(self.paths["first_mover"][place])
 
-    def __repr__(self) -> str:
-        """Return a short table."""
+    def _facts(self) -> list[tuple[str, str]]:
+        """What the history is, for people."""
         state = "converged" if self.converged else "NOT CONVERGED"
+        first, last = self.paths["time"][0], self.paths["time"][-1]
         rows = [
-            ("model", self.options.model),
-            ("games", f"{self.games:,}"),
+            ("model", self.model.name),
+            ("games", f"{self.games:,}, from {first} to {last}"),
             ("players", f"{self.players:,}"),
-            ("player-periods", f"{self.nodes:,} (period: {self.options.period})"),
+            ("player-periods", f"{self.nodes:,} (period: {self.period})"),
             ("log evidence a game", f"{self.log_evidence / self.games:.4f} nats"),
             ("sweeps", f"{self.sweeps}, {state}"),
             ("remaining error", f"about {self.remaining_error:.2g} points"),
         ]
         if self.skipped:
             rows.append(("rows left out", f"{sum(self.skipped.values()):,}"))
-        return "\n".join(f"{name:<20} {value}" for name, value in rows)
+        return rows
+
+    def __repr__(self) -> str:
+        """Return a short table."""
+        return "\n".join(f"{name:<20} {value}" for name, value in self._facts())
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in self._facts())
+        return f"<table><caption>History</caption>{rows}</table>"
 
 
 def _split(player: str, time: Any) -> tuple[str, Any]:
     if time is not None:
         return player, time
     name, mark, when = player.rpartition("@")
-    if not mark or not name:
-        raise InputError(f'expected a time for {player!r}, as in "{player}@1972"')
-    return name, when.strip()
+    if not mark or not name.strip() or not when.strip():
+        raise InputError(
+            f'expected a name and a time for {player!r}, as in "{player.strip("@ ")}@1972"'
+        )
+    return name.strip(), when.strip()

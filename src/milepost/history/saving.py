@@ -4,13 +4,14 @@
 need; ``paths.parquet`` what was learned by period; ``results.parquet`` the results, so that a
 history read back can be updated (from a fresh start: the games' messages are not kept, for with
 them an update takes as many sweeps, or one fewer).
+``names.parquet`` holds the players' names as written, by their keys, where they are known.
 ``history.json`` is written last: a folder without it is not a history.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -22,28 +23,40 @@ from milepost.errors import InputError, OutputError
 from milepost.history.baselines.histories import newcomer
 from milepost.history.baselines.step_ratings import Ratings
 from milepost.history.beliefs import Lives
-from milepost.history.options import Options
-from milepost.history.result import History
+from milepost.history.models import (
+    TTTD,
+    Elo,
+    Glicko2,
+    Model,
+    described,
+    make_model,
+    model_type,
+    options_of,
+)
+from milepost.history.result import History, Kept
+from milepost.history.sweeping import Sweeping
 from milepost.history.ttt.graph import Longs
 from milepost.io.files import read_table, write_table, write_text
 from milepost.tables import CURVES
 
-_FORMAT = 1
+_FORMAT = 2
+"""Format 1 had the options of all models in one, and no names."""
 _MESSAGES = ("past_pi", "past_tau", "future_pi", "future_tau")
 
 
-def save(history: History, folder: Path) -> None:
-    """Write a history into a folder.
+def save_history(history: History, folder: str | Path) -> None:
+    """Write a history into a folder: Parquet tables, and JSON for the rest.
 
     Raises
     ------
     OutputError
         If it cannot be written.
     """
+    folder = Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         # First the file that makes it a history, then what a history without it would inherit.
-        for name in ("history.json", "results.parquet", "provenance.json"):
+        for name in ("history.json", "results.parquet", "names.parquet", "provenance.json"):
             (folder / name).unlink(missing_ok=True)
     except OSError as error:
         raise OutputError(f"cannot write {folder}: {error.strerror or error}") from error
@@ -62,10 +75,15 @@ def save(history: History, folder: Path) -> None:
     if history._kept is not None:
         rows = np.sort(history._kept.row)
         write_table(history._kept.results[rows], folder / "results.parquet")
+    if history.names:
+        names = {"key": list(history.names), "name": list(history.names.values())}
+        write_table(pl.DataFrame(names).sort("key"), folder / "names.parquet")
     about = {
         "format": _FORMAT,
         "made_by": f"milepost {__version__}",
-        "options": asdict(history.options),
+        "options": described(history.model),
+        "period": history.period,
+        "sweeping": asdict(history.sweeping),
         "log_evidence": history.log_evidence,
         "converged": history.converged,
         "sweeps": history.sweeps,
@@ -75,27 +93,29 @@ def save(history: History, folder: Path) -> None:
         "draw_margin": history.draw_margin,
         "skipped": history.skipped,
         "improper": history.improper,
+        "draw_share": history.draw_share,
         "answers": history._skill is not None,
         "keeps_results": history._kept is not None,
     }
     write_text(folder / "history.json", json.dumps(about, indent=1, ensure_ascii=False) + "\n")
 
 
-def load(folder: Path) -> History:
-    """Read a history that `save` wrote.
+def load_history(folder: str | Path) -> History:
+    """Read a history that `save_history` wrote, or an earlier version.
 
     Raises
     ------
     InputError
         If the folder holds none, or one of a later version.
     """
+    folder = Path(folder)
     try:
         about = json.loads((folder / "history.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"{folder} holds no history: {error}") from error
     form = about.get("format") if isinstance(about, dict) else None
-    if form != _FORMAT:
-        raise InputError(f"{folder}: a history of format {form}, not {_FORMAT}")
+    if form not in (1, _FORMAT):
+        raise InputError(f"{folder}: a history of format {form}; this version reads 1 to {_FORMAT}")
     try:
         return _loaded(about, folder)
     except (KeyError, TypeError, pl.exceptions.PolarsError) as error:
@@ -103,14 +123,12 @@ def load(folder: Path) -> History:
 
 
 def _loaded(about: dict[str, Any], folder: Path) -> History:
-    from milepost.history.fit import Kept
-
     table = read_table(folder / "curves.parquet")
-    options = Options(**about["options"])
+    model, period, sweeping = _settings(about)
     results = folder / "results.parquet"
     kept = None
     # Saved by earlier versions, a history of ratings may stand beside another one's results.
-    keeps = about.get("keeps_results", options.model not in ("elo", "glicko2"))
+    keeps = about.get("keeps_results", not isinstance(model, Elo | Glicko2))
     if keeps and results.exists():
         frame = read_table(results)
         kept = Kept(frame, np.arange(frame.height), None)
@@ -120,30 +138,55 @@ def _loaded(about: dict[str, Any], folder: Path) -> History:
         converged=about["converged"],
         sweeps=about["sweeps"],
         remaining_error=about["remaining_error"],
-        options=options,
+        model=model,
+        period=period,
         games=about["games"],
         players=about["players"],
         draw_margin=about["draw_margin"],
         paths=read_table(folder / "paths.parquet"),
         skipped=about["skipped"],
         improper=about["improper"],
+        draw_share=about.get("draw_share", float("nan")),
+        names=_names(folder / "names.parquet"),
+        sweeping=sweeping,
         _skill=(
-            _ratings(table, options, earlier="keeps_results" not in about)
-            if options.model in ("elo", "glicko2")
-            else _lives(table, "skill", options.mu, options)
+            _ratings(table, model, period, earlier="keeps_results" not in about)
+            if isinstance(model, Elo | Glicko2)
+            else _lives(table, "skill", period, offset=model.mu, tau=model.tau)
         ),
-        _margins=_lives(table, "margin", 0.0, options),
+        _margins=(
+            _lives(table, "margin", period, offset=0.0, tau=model.margin_tau)
+            if isinstance(model, TTTD)
+            else None
+        ),
         _kept=kept,
     )
 
 
-def _lives(table: pl.DataFrame, name: str, offset: float, options: Options) -> Lives | None:
+def _settings(about: dict[str, Any]) -> tuple[Model, str | float, Sweeping]:
+    options = dict(about["options"])
+    name = options.pop("model")
+    if about["format"] > 1:
+        return make_model(name, **options), about["period"], Sweeping(**about["sweeping"])
+    own = {option: options[option] for option in options_of(model_type(name))}
+    controls = {control.name: options[control.name] for control in fields(Sweeping)}
+    return make_model(name, **own), options["period"], Sweeping(**controls)
+
+
+def _names(path: Path) -> dict[str, str]:
+    if not path.exists():
+        return {}
+    return dict(read_table(path).select("key", "name").iter_rows())
+
+
+def _lives(
+    table: pl.DataFrame, name: str, period: str | float, *, offset: float, tau: float
+) -> Lives | None:
     if f"{name}_{_MESSAGES[0]}" not in table.columns:
         return None
-    if options.period == "game" and "step" not in table.columns:
+    if period == "game" and "step" not in table.columns:
         # Once saved with a clock of all games, by which no time can be asked for.
         return None
-    tau = options.margin_tau if name == "margin" else options.tau
     names, start = _players(table)
     return Lives(
         names=names,
@@ -156,9 +199,11 @@ def _lives(table: pl.DataFrame, name: str, offset: float, options: Options) -> L
     )
 
 
-def _ratings(table: pl.DataFrame, options: Options, *, earlier: bool) -> Ratings | None:
+def _ratings(
+    table: pl.DataFrame, model: Elo | Glicko2, period: str | float, *, earlier: bool
+) -> Ratings | None:
     # Histories of ratings were once saved without a clock, and by game with one of all games.
-    if "clock" not in table.columns or (earlier and options.period == "game"):
+    if "clock" not in table.columns or (earlier and period == "game"):
         return None
     names, start = _players(table)
     return Ratings(
@@ -167,7 +212,7 @@ def _ratings(table: pl.DataFrame, options: Options, *, earlier: bool) -> Ratings
         clock=table["clock"].to_numpy(),
         mean=table["mean"].to_numpy(),
         sd=table["sd"].fill_null(float("nan")).to_numpy(),
-        newcomer=newcomer(options),
+        newcomer=newcomer(model),
     )
 
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from milepost.errors import InputError
+from milepost.history.eras import CAUTION_YEARS
+from milepost.history.models import TTT, TTTD, TrueSkill
 from milepost.history.periods import clock_of
 from milepost.report.charts import PALETTE, legend_below, year_axis
 
@@ -37,29 +39,30 @@ def curve_points(
     history
         The history.
     players
-        The players' names, as in its curves.
+        The players: their keys, names, or parts of them.
     first, last
         The time range; `None` = the whole life.
 
     Returns
     -------
     polars.DataFrame
-        player, time (a number: years, for dates), mean, sd, games, margin_mean, margin_sd.
+        player (the name as written), time (a number: years, for dates), mean, sd, games,
+        margin_mean, margin_sd.
 
     Raises
     ------
     InputError
         If nothing is left of a player's curve, or he is not known.
     """
-    period = history.options.period
+    period = history.period
     low = -math.inf if first is None else clock_of(first, period)
     high = math.inf if last is None else clock_of(last, period)
-    between = period != "game" and history.options.model in ("ttt", "ttt-d", "trueskill")
+    between = period != "game" and isinstance(history.model, TTT | TTTD | TrueSkill)
     rows: list[dict[str, Any]] = []
-    for player in players:
-        curve = history.curves.filter(pl.col("player") == player)
-        if curve.is_empty():
-            history.skill(player, 0.0)  # says who is near
+    for typed in players:
+        key = history.find(typed).key
+        player = history.name_of(key)
+        curve = history.curves.filter(pl.col("player") == key)
         nodes = {clock_of(row["time"], period): row for row in curve.iter_rows(named=True)}
         times = set(nodes)
         if between and max(nodes) - min(nodes) <= _MOST_YEARS:
@@ -70,7 +73,7 @@ def curve_points(
         for time in shown:
             row = nodes.get(time)
             if row is None:
-                belief = history.skill(player, time)
+                belief = history.skill(key, time)
                 row = {"mean": belief.mean, "sd": belief.sd, "games": 0}
             rows.append({
                 "player": player, "time": time, "mean": row["mean"], "sd": row["sd"],
@@ -156,6 +159,10 @@ def curves_chart(
             labels.transform_calculate(who="split(datum.player, ',')[0]").mark_text(dy=-9)
         )
     lines = [*subtitle, "; ".join(said)]
+    if len(players) > 1 and float(table["time"].max() - table["time"].min()) > CAUTION_YEARS:  # type: ignore[operator,arg-type]
+        lines.append(
+            "levels more than ten years apart rest on assumptions: results tie them loosely"
+        )
     name = title or (players[0] if len(players) == 1 else "Skill through time")
     return alt.layer(*layers).properties(
         width=width, height=height, title=alt.TitleParams(name, subtitle=lines)

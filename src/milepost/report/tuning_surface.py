@@ -14,15 +14,13 @@ if TYPE_CHECKING:
     import altair as alt
 
 _SHOWN = {"evidence": "log evidence a game, in nats", "log_loss": "log-loss a game, in nats"}
-_NUMBERS = (
-    "beta", "tau", "margin_mu", "sigma", "draw", "first_mover", "margin_sigma", "margin_tau",
-)  # fmt: skip
-_FORM = "draw_form"
+_ABOUT = ("point", "evidence", "log_loss", "sweeps", "converged", "best")
+"""Columns that are no options."""
 _ALWAYS = ("beta", "tau", "margin_mu")
 """Told of the best point even if they do not vary."""
 _MOST_AXES = 3
-_COLOURS = ("#0072B2", "#009E73")
-"""Of the forms of a draw; the best point has its own."""
+_COLOURS = ("#0072B2", "#009E73", "#CC79A7", "#56B4E9")
+"""Of the words that are compared; the best point has its own."""
 _MOST_CELLS = 150
 """Up to so many cells hold their number as text."""
 
@@ -33,7 +31,7 @@ def check_axes(vary: Sequence[str]) -> None:
     Parameters
     ----------
     vary
-        The numbers with several values, and ``"draw_form"`` if there are several.
+        The options with several values.
 
     Raises
     ------
@@ -54,8 +52,8 @@ def tuning_chart(
 ) -> alt.TopLevelMixin:
     """Return the points of a tuning as a heat map over two numbers, the best one marked.
 
-    With one varying number it is a line, one for each form of a draw; with three, or two and
-    several forms, there is a map for each value of the third.
+    With one varying number it is a line, one for each word (as the form of a draw); with three, or
+    two and several words, there is a map for each value of the third.
 
     Parameters
     ----------
@@ -76,33 +74,46 @@ def tuning_chart(
     grid = points.filter(pl.col("point") == "grid")
     if grid.is_empty():
         raise InputError("there is no point to draw")
-    vary = [
-        name for name in (*_NUMBERS, _FORM) if name in grid.columns and grid[name].n_unique() > 1
-    ]
+    tried = [name for name in grid.columns if name not in _ABOUT]
+    vary = [name for name in tried if grid[name].n_unique() > 1]
     check_axes(vary)
     subtitle = [_about_best(points, value, vary)]
-    if len([name for name in vary if name != _FORM]) < 2:
-        return _line(points, vary, value, title, subtitle)
-    return _maps(grid, vary, value, title, subtitle)
+    numbers = [name for name in vary if grid[name].dtype != pl.String]
+    words = [name for name in vary if name not in numbers]
+    # Words are a colour or a column, not an axis: several of them are one.
+    word = ", ".join(words)
+    if len(words) > 1:
+        joined = pl.concat_str([pl.col(name).fill_null("none") for name in words], separator=", ")
+        points, grid = (
+            points.with_columns(joined.alias(word)),
+            grid.with_columns(joined.alias(word)),
+        )
+    if len(numbers) < 2:
+        return _line(points, numbers, word, value, title, subtitle)
+    return _maps(grid, numbers, word, value, title, subtitle)
 
 
 def _about_best(points: pl.DataFrame, value: str, vary: list[str]) -> str:
     best = points.sort(value, descending=value == "evidence").row(0, named=True)
     if points["best"].any():
         best = points.filter(pl.col("best")).row(0, named=True)
-    told = [name for name in _NUMBERS if name in (*_ALWAYS, *vary) and best[name] is not None]
-    numbers = ", ".join(f"{name} {best[name]:.4g}" for name in told)
-    form = f", {best[_FORM]}" if _FORM in vary else ""
-    return f"best ({best['point']}): {numbers}{form}, {_SHOWN[value]} {best[value]:.4f}"
+    shown = [name for name in points.columns if name in (*_ALWAYS, *vary)]
+    told = [
+        str(best[name]) if isinstance(best[name], str) else f"{name} {best[name]:.4g}"
+        for name in shown
+        if best[name] is not None
+    ]
+    return f"best ({best['point']}): {', '.join(told)}, {_SHOWN[value]} {best[value]:.4f}"
 
 
 def _line(
-    points: pl.DataFrame, vary: list[str], value: str, title: str, subtitle: list[str]
-) -> alt.TopLevelMixin:
+    points: pl.DataFrame, numbers: list[str], word: str, value: str, title: str,
+    subtitle: list[str],
+) -> alt.TopLevelMixin:  # fmt: skip
     import altair as alt
 
-    axis = vary[0]
-    kind = "N" if axis == _FORM else "Q"
+    axis = numbers[0] if numbers else word
+    kind = "Q" if numbers else "N"
     across = alt.X(f"{axis}:{kind}", title=axis, axis=alt.Axis(labelAngle=0))
     base = alt.Chart(points).encode(
         x=across if kind == "N" else across.scale(zero=False),
@@ -113,8 +124,8 @@ def _line(
     )
     first = _COLOURS[0]
     lines, dots = base.mark_line(color=first), base.mark_point(color=first)
-    if len(vary) == 2:
-        colour = alt.Color(f"{_FORM}:N", title=_FORM, scale=alt.Scale(range=list(_COLOURS)))
+    if numbers and word:
+        colour = alt.Color(f"{word}:N", title=word, scale=alt.Scale(range=list(_COLOURS)))
         lines, dots = lines.encode(color=colour), dots.encode(color=colour)
     layers: list[Any] = [dots, mark] if kind == "N" else [lines, dots, mark]
     width = {"width": 200} if kind == "N" else {}
@@ -122,8 +133,9 @@ def _line(
 
 
 def _maps(
-    grid: pl.DataFrame, vary: list[str], value: str, title: str, subtitle: list[str]
-) -> alt.TopLevelMixin:
+    grid: pl.DataFrame, numbers: list[str], word: str, value: str, title: str,
+    subtitle: list[str],
+) -> alt.TopLevelMixin:  # fmt: skip
     import altair as alt
 
     good = grid[value].max() if value == "evidence" else grid[value].min()
@@ -133,7 +145,7 @@ def _maps(
         top=(pl.col(value) == good),
         text=pl.col(value).round(4),
     )
-    across, up = vary[0], vary[1]
+    across, up = numbers[0], numbers[1]
     base = alt.Chart(table).encode(
         x=alt.X(f"{across}:O", title=across, axis=alt.Axis(labelAngle=0, format="~g")),
         y=alt.Y(f"{up}:O", title=up, sort="descending", axis=alt.Axis(format="~g")),
@@ -157,10 +169,11 @@ def _maps(
     )
     width = 62 * table[across].n_unique()
     chart = alt.layer(*layers).properties(width=width, height=34 * table[up].n_unique())
-    if len(vary) == 3:
-        # A form of a draw is a word, which a format of numbers would not show.
-        header = alt.Header() if vary[2] == _FORM else alt.Header(format="~g")
-        facets = chart.facet(column=alt.Column(f"{vary[2]}:O", title=vary[2], header=header))
+    third = word or (numbers[2] if len(numbers) > 2 else "")
+    if third:
+        # A word would not be shown by a format of numbers.
+        header = alt.Header() if word else alt.Header(format="~g")
+        facets = chart.facet(column=alt.Column(f"{third}:O", title=third, header=header))
         return facets.properties(title=_title(title, subtitle))
     return chart.properties(title=_title(title, subtitle))
 

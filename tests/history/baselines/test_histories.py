@@ -7,17 +7,18 @@ import warnings
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from numpy.testing import assert_allclose
 
 from milepost.errors import InputError
+from milepost.history import TrueSkill, fit_history
 from milepost.history.baselines.elo import run_elo
 from milepost.history.baselines.glicko2 import run_glicko2
 from milepost.history.baselines.streams import fit_logistic_margin, logistic_outcomes
 from milepost.history.teams.fit import fit_teams
 from milepost.history.teams.game import Game
-from milepost.history.teams.rate import rate_game
-from milepost.history.trueskill import gaussian_outcomes, run_trueskill
+from milepost.history.teams.rate import draw_margin, rate_game
 
 with warnings.catch_warnings():
     # An invalid escape in one of its docstrings; warnings are errors here.
@@ -159,78 +160,63 @@ def test_glicko2_far_out() -> None:
         assert np.isfinite([*run.ratings, *run.deviations, *run.volatilities]).all()
 
 
+def played(one: Any, two: Any, scores: Any, periods: Any) -> pl.DataFrame:
+    """A stream as results: two digits a name, so that players sort by their numbers."""
+    return pl.DataFrame({
+        "time": np.asarray(periods, dtype=float),
+        "player_1": [f"{i:02}" for i in one],
+        "player_2": [f"{j:02}" for j in two],
+        "score": np.asarray(scores, dtype=float),
+    })  # fmt: skip
+
+
 def test_trueskill_equals_the_package_and_rate_game() -> None:
     one, two, scores, _ = random_stream(3, 200, 12)
-    options: dict[str, Any] = {"mu": 25.0, "sigma": 25 / 3, "beta": 25 / 6, "tau": 25 / 300}
-    run = run_trueskill(one, two, scores, draw_probability=0.2, **options)
-    env = trueskill.TrueSkill(**options, draw_probability=0.2, backend="scipy")
+    numbers: dict[str, Any] = {"mu": 25.0, "sigma": 25 / 3, "beta": 25 / 6}
+    # Without drift, for the package drifts before each game, and the filter with time.
+    model = TrueSkill(**numbers, tau=0.0, draw=draw_margin(0.2, 2, 25 / 6))
+    history = fit_history(played(one, two, scores, np.arange(200)), model, period="game")
+    env = trueskill.TrueSkill(**numbers, tau=0.0, draw_probability=0.2, backend="scipy")
     theirs = [env.create_rating() for _ in range(12)]
     ours = [(25.0, 25 / 3)] * 12
+    log_evidence = 0.0
     for g, (i, j) in enumerate(zip(one, two, strict=True)):
-        drifted = [math.hypot(theirs[k].sigma, options["tau"]) for k in (i, j)]
-        assert_allclose(
-            [run.mean_1[g], run.sd_1[g], run.mean_2[g], run.sd_2[g]],
-            [theirs[i].mu, drifted[0], theirs[j].mu, drifted[1]],
-            rtol=1e-8,
-        )
-        (theirs[i],), (theirs[j],) = env.rate(
-            [(theirs[i],), (theirs[j],)], ranks=[1.0 - scores[g], scores[g]]
-        )
+        ranks = [1.0 - scores[g], scores[g]]
+        (theirs[i],), (theirs[j],) = env.rate([(theirs[i],), (theirs[j],)], ranks=ranks)
         rated = rate_game(
-            [[ours[i]], [ours[j]]],
-            [scores[g], 1.0 - scores[g]],
-            beta=options["beta"],
-            tau=options["tau"],
+            [[ours[i]], [ours[j]]], [scores[g], 1.0 - scores[g]], beta=numbers["beta"], tau=0.0,
             draw_probability=0.2,
-        )
+        )  # fmt: skip
         (ours[i],), (ours[j],) = rated.posteriors
-        assert run.log_evidence[g] == pytest.approx(rated.log_evidence, abs=1e-10)
-        column = {1.0: 0, 0.5: 1, 0.0: 2}[scores[g]]
-        assert math.log(run.outcomes[g, column]) == pytest.approx(rated.log_evidence, abs=1e-10)
-    assert_allclose(np.stack([run.means, run.sds], axis=1), ours, rtol=1e-9)
-    assert_allclose(run.outcomes.sum(axis=1), 1.0, rtol=1e-14)
+        log_evidence += rated.log_evidence
+    last = history.curves.group_by("player", maintain_order=True).last()
+    assert_allclose(last["mean"], [rating.mu for rating in theirs], rtol=1e-7)
+    assert_allclose(last["sd"], [rating.sigma for rating in theirs], rtol=1e-7)
+    assert_allclose(last.select("mean", "sd").to_numpy(), ours, rtol=1e-9)
+    assert history.log_evidence == pytest.approx(log_evidence, abs=1e-9)
 
 
-def test_trueskill_over_periods_is_the_filter_of_the_history() -> None:
+def test_trueskill_over_periods_is_the_filter_of_the_general_graph() -> None:
     one, two, scores, periods = random_stream(4, 150, 10)
-    run = run_trueskill(one, two, scores, periods=periods)
+    history = fit_history(played(one, two, scores, periods), TrueSkill(), period=1.0)
     games = [
-        Game(float(t), [[f"{i}"], [f"{j}"]], [s, 1.0 - s])
+        Game(float(t), [[f"{i:02}"], [f"{j:02}"]], [s, 1.0 - s])
         for t, i, j, s in zip(periods, one, two, scores, strict=True)
     ]
-    history = fit_teams(games, stage="filter")
-    assert run.log_evidence.sum() == pytest.approx(history.log_evidence, abs=1e-9)
-    last = history.curves.group_by("player", maintain_order=True).last()
-    assert_allclose(run.means, last["mean"], rtol=1e-10)
-    assert_allclose(run.sds, last["sd"], rtol=1e-10)
-
-
-def test_a_random_order_is_repeatable_and_stays_within_periods() -> None:
-    one, two, scores, periods = random_stream(5, 300, 10)
-    runs = [
-        run_trueskill(one, two, scores, periods=periods, rng=np.random.default_rng(seed))
-        for seed in (1, 1, 2)
-    ]
-    assert_allclose(runs[0].means, runs[1].means, rtol=0.0)
-    assert np.abs(runs[0].means - runs[2].means).max() > 1e-3
-    # Predictions come in the order given: newcomers show the prior wherever they are shuffled to.
-    first = np.flatnonzero(periods == periods[0])
-    assert (runs[0].mean_1[first] == 1200.0).any()
-    given = run_trueskill(one, two, scores, periods=periods)
-    for run in runs:
-        assert run.log_evidence.sum() == pytest.approx(given.log_evidence.sum(), abs=2.0)
+    general = fit_teams(games, stage="filter")
+    assert history.log_evidence == pytest.approx(general.log_evidence, abs=1e-9)
+    assert_allclose(history.curves["mean"], general.curves["mean"], rtol=1e-10)
+    assert_allclose(history.curves["sd"], general.curves["sd"], rtol=1e-10)
 
 
 def test_trueskill_far_out_stays_finite() -> None:
-    for options in ({"beta": 1e-3}, {"sigma": 1e9}, {"sigma": 1e-6}, {"beta": 1e6}, {"tau": 0.0}):
-        run = run_trueskill([0, 0, 1] * 5, [1, 2, 2] * 5, [1, 0.5, 1] * 5, **options)  # type: ignore[arg-type]
-        numbers = [*run.means, *run.sds, *run.log_evidence, *run.outcomes.ravel()]
+    games = played([0, 0, 1] * 5, [1, 2, 2] * 5, [1, 0.5, 1] * 5, [0] * 15)
+    for options in ({"beta": 1e-3}, {"sigma": 1e8}, {"sigma": 1e-3}, {"beta": 1e6}, {"tau": 0.0}):
+        history = fit_history(games, TrueSkill(**options))  # type: ignore[arg-type]
+        numbers = [*history.curves["mean"], *history.curves["sd"], history.log_evidence]
         assert np.isfinite(numbers).all(), options
-    upset = run_trueskill([0, 0], [1, 1], [1, 0], sigma=1e5, beta=1.0, tau=0.0)
-    assert np.isfinite(upset.log_evidence).all()
-    chances = gaussian_outcomes([-160.0, 0.0, 160.0], 2.0, margin=1.0)
-    assert chances[0, 2] == chances[2, 0] == 1.0
-    assert_allclose(chances.sum(axis=1), 1.0)
+    upset = played([0, 0], [1, 1], [1, 0], [0, 0])
+    assert np.isfinite(fit_history(upset, TrueSkill(sigma=1e5, beta=1.0, tau=0.0)).log_evidence)
 
 
 def test_margin_and_advantage_are_recovered() -> None:
@@ -280,9 +266,9 @@ def test_no_draws_need_no_margin() -> None:
         (lambda: run_glicko2([0], [1], [1], [0, 1]), "for each of 1 games"),
         (lambda: run_glicko2([0], [1], [1], [0], deviation=0.0), "positive deviation"),
         (lambda: run_glicko2([0], [1], [1], [0], rating=[1.0]), "for each player"),
-        (lambda: run_trueskill([0], [1], [0.5], draw_probability=0.0), "with draws, got 0"),
-        (lambda: run_trueskill([0], [1], [1], tau=-1.0), "tau of zero"),
-        (lambda: run_trueskill([0], [1], [1], sigma=0.0), "positive sigma"),
+        (lambda: fit_history(played([0], [1], [0.5], [0]), TrueSkill(draw=0.0)), "cannot be 0"),
+        (lambda: TrueSkill(tau=-1.0), "tau of zero"),
+        (lambda: TrueSkill(sigma=0.0), "positive sigma"),
         (lambda: logistic_outcomes([0.0], margin=-1.0), "margin of zero"),
         (lambda: fit_logistic_margin([], []), "at least one game"),
         (lambda: fit_logistic_margin([1.0], [0.3]), "scores 1, 0.5 and 0"),
@@ -296,6 +282,3 @@ def test_mistakes_are_named(run: Any, said: str) -> None:
 def test_no_games() -> None:
     assert run_elo([], [], [], players=2).ratings.tolist() == [1500.0, 1500.0]
     assert run_glicko2([], [], [], [], players=1).deviations.tolist() == pytest.approx([350.0])
-    assert run_trueskill([], [], []).means.size == 0
-    all_draws = run_trueskill([0, 0], [1, 1], [0.5, 0.5])
-    assert math.isfinite(all_draws.margin)

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from tests.history.samples import simulated, table
+from tests.history.samples import fit, simulated, table
 
 from milepost.errors import InputError
-from milepost.history import History, fit
+from milepost.history import History, load_history, save_history, update_history
 from milepost.history.baselines.step_ratings import margin_of_share
 from milepost.history.baselines.streams import fit_logistic_margin, logistic_outcomes
 from milepost.tables import CURVES
@@ -34,15 +34,15 @@ def test_a_rating_holds_until_the_next_games(history: History) -> None:
     assert history.skill("p0001", 1950).mean == rows["mean"][-1]
     new = history.skill("p0001", 1800)
     assert new.mean == 1200
-    assert math.isnan(new.sd) if history.options.model == "elo" else new.sd == 350
+    assert math.isnan(new.sd) if history.model.name == "elo" else new.sd == 350
 
 
 def test_ranking(history: History) -> None:
-    ranking = history.at(1902)
+    ranking = history.rank(1902)
     assert ranking["mean"].is_sorted(descending=True)
     for row in ranking.iter_rows(named=True):
         assert history.skill(row["player"], 1902).mean == row["mean"]
-    assert history.at(1950).is_empty()
+    assert history.rank(1950).is_empty()
     assert ranking["games"].sum() == 2 * simulated(400, 10, 4).filter(pl.col("time") <= 1902).height
 
 
@@ -78,7 +78,7 @@ def test_the_margin_gives_the_share_of_draws_and_is_near_the_most_likely_one() -
 
 
 def test_comparisons_need_an_uncertainty(history: History) -> None:
-    if history.options.model == "elo":
+    if history.model.name == "elo":
         with pytest.raises(InputError, match="no uncertainty"):
             history.compare("p0001@1901", "p0002@1903")
         return
@@ -89,9 +89,9 @@ def test_comparisons_need_an_uncertainty(history: History) -> None:
 
 
 def test_saved_and_loaded(history: History, tmp_path: Path) -> None:
-    history.save(tmp_path / "h")
-    again = History.load(tmp_path / "h")
-    assert again.at(1902).equals(history.at(1902))
+    save_history(history, tmp_path / "h")
+    again = load_history(tmp_path / "h")
+    assert again.rank(1902).equals(history.rank(1902))
     assert again.predict("p0001", "p0002", 1903) == history.predict("p0001", "p0002", 1903)
     with pytest.raises(InputError, match="cannot be updated"):
-        again.update(table([(1906, "p0001", "new", 1.0)]))
+        update_history(again, table([(1906, "p0001", "new", 1.0)]))

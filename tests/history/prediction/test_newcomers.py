@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from tests.history.samples import fit
 
 from milepost.errors import InputError
-from milepost.history import fit
-from milepost.history.fit import _fresh_state
-from milepost.history.options import Options
+from milepost.history.models import TTT, make_model
 from milepost.history.prediction.forward import Forecast, forecast, predict_forward
 from milepost.history.prediction.newcomers import Company, faster_newcomers
 from milepost.history.records import Records, read_records
+from milepost.history.ttt.from_model import fresh_state
 
 
 def pools(seed: int = 7) -> pl.DataFrame:
@@ -47,8 +48,8 @@ NUMBERS = {"beta": 280.0, "tau": 20.0, "sigma": 400.0, "first_mover": 40.0}
 
 def run(records: Records = RECORDS, model: str = "ttt", **extra: object) -> Forecast:
     draw = {"draw": 120.0} if model == "ttt" else {"margin_mu": 120.0, "margin_sigma": 50.0}
-    options = Options(model=model, stage="filter", **NUMBERS, **draw)  # type: ignore[arg-type]
-    return forecast(_fresh_state(records, options), window=3, **extra)  # type: ignore[arg-type]
+    options: Any = make_model(model, stage="filter", **NUMBERS, **draw)
+    return forecast(fresh_state(records, options), window=3, **extra)  # type: ignore[arg-type]
 
 
 def log_loss(found: Forecast, records: Records = RECORDS) -> float:
@@ -61,8 +62,8 @@ def log_loss(found: Forecast, records: Records = RECORDS) -> float:
 def test_a_forecast_is_what_the_forward_predictions_are(model: str) -> None:
     found = run(model=model)
     draw = {"draw": 120.0} if model == "ttt" else {"margin_mu": 120.0, "margin_sigma": 50.0}
-    options = Options(model=model, stage="filter", **NUMBERS, **draw)  # type: ignore[arg-type]
-    logs = predict_forward(_fresh_state(RECORDS, options), window=3)
+    options: Any = make_model(model, stage="filter", **NUMBERS, **draw)
+    logs = predict_forward(fresh_state(RECORDS, options), window=3)
     assert found.win + found.draw + found.loss == pytest.approx(1.0, abs=1e-12)
     # With margins of their own the three chances of the factors sum to 1 but for negative margins.
     allowed = 1e-9 if model == "ttt" else 0.02
@@ -73,9 +74,9 @@ def test_a_forecast_is_what_the_forward_predictions_are(model: str) -> None:
 def test_a_forecast_is_what_a_history_that_ends_before_predicts(model: str) -> None:
     """The last year by the filter, against `History.predict` of the years before it."""
     draw = {"draw": 120.0} if model == "ttt" else {"margin_mu": 120.0, "margin_sigma": 50.0}
-    options = Options(model=model, stage="filter", **NUMBERS, **draw)  # type: ignore[arg-type]
-    found = forecast(_fresh_state(RECORDS, options), window=0)
-    before = fit(GAMES.filter(pl.col("time") < 2001), model, stage="filter", **NUMBERS, **draw)  # type: ignore[arg-type]
+    options: Any = make_model(model, stage="filter", **NUMBERS, **draw)
+    found = forecast(fresh_state(RECORDS, options), window=0)
+    before = fit(GAMES.filter(pl.col("time") < 2001), model, stage="filter", **NUMBERS, **draw)
     known = set(before.curves["player"])
     begin = int(RECORDS.game_start[-2])
     compared = 0
@@ -118,11 +119,11 @@ def test_the_prior_after_the_first_period_is_the_rule() -> None:
         "score": [0.5, 0.5, 0.5, 0.5],
     })  # fmt: skip
     records = read_records(games, period=1.0)
-    options = Options(stage="filter", period=1.0, sigma=400.0, tau=10.0, draw=1e6)
+    options = TTT(stage="filter", sigma=400.0, tau=10.0, draw=1e6)
     told = np.zeros((records.nodes, 2))
     told[0] = 1.0, 300.0
     rule = Company(slope=0.5, behind=30.0, sd=100.0)
-    found = forecast(_fresh_state(records, options), window=2, company=rule, told=told)
+    found = forecast(fresh_state(records, options), window=2, company=rule, told=told)
     known = 300.0 / (1.0 + 400.0**-2)
     assert found.mean_2[2] == pytest.approx(known, abs=1e-6)
     assert found.mean_1[2] == pytest.approx(0.0, abs=1e-9)

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from tests.history.samples import simulated
+from tests.history.samples import fit, simulated
 from tests.history.ttt.test_state import differences
 
-from milepost.history import ConvergenceWarning, Sweep, fit
+from milepost.history import ConvergenceWarning, Sweep
 from milepost.history.records import read_records
 from milepost.history.solver.newton import Learning, newton_step
 from milepost.history.ttt.own_margins import MarginModel, TTTDState, ttt_d_state

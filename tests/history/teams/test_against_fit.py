@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose
+from tests.history.samples import fit
 
-from milepost.history.fit import fit
 from milepost.history.numerics.gaussians import draw_moments, log_below, log_draw, win_moments
 from milepost.history.teams.fit import fit_teams
 from milepost.history.teams.game import Game

@@ -91,13 +91,11 @@ def numbers_from_all_kernels() -> list[float]:
     from milepost.history.teams.fit import fit_teams
     from milepost.history.teams.game import Game
     from milepost.history.teams.rate import rate_game
-    from milepost.history.trueskill import run_trueskill
 
     one, two, scores, periods = [0, 1, 2, 0], [1, 2, 0, 2], [1, 0.5, 0, 0.5], [0, 0, 1, 3]
     teams = [[(0.0, 1.0), (1.0, 2.0)], [(80.0, 1.0)], [(3.0, 1.0)]]
     game = rate_game(teams, [1, 1, 0], beta=1.0, draw_probability=0.2)
     fit = fit_teams([Game(t, [["a", "b"], ["c"], ["d"]], [3, 2, 2]) for t in (0, 0, 2)])
-    filtered = run_trueskill(one, two, scores, periods=periods)
     return [
         game.log_evidence,
         fit.log_evidence,
@@ -105,8 +103,6 @@ def numbers_from_all_kernels() -> list[float]:
         *fit.curves["sd"],
         *run_elo(one, two, scores).ratings.tolist(),
         *run_glicko2(one, two, scores, periods).deviations.tolist(),
-        *filtered.means.tolist(),
-        *filtered.log_evidence.tolist(),
     ]
 
 
@@ -120,5 +116,5 @@ def test_kernels_run_uncompiled_too() -> None:
         env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
     )
     uncompiled = [float(word) for word in done.stdout.split()]
-    assert len(uncompiled) > 20
+    assert len(uncompiled) > 15
     assert_allclose(numbers_from_all_kernels(), uncompiled, rtol=1e-9)

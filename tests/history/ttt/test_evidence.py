@@ -6,9 +6,7 @@ import math
 
 import kickscore
 import pytest
-from tests.history.samples import simulated
-
-from milepost.history import fit
+from tests.history.samples import fit, simulated
 
 
 def test_evidence_of_10000_games_is_kickscores() -> None:

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.integrate import dblquad
-from tests.history.samples import simulated, table
-
-from milepost.history import fit
+from tests.history.samples import fit, simulated, table
 
 
 @pytest.mark.parametrize("form", ["between", "two-factor"])

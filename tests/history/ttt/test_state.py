@@ -9,10 +9,9 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy.special import ndtri
-from tests.history.samples import simulated, table
+from tests.history.samples import fit, simulated, table
 
 from milepost.errors import InputError
-from milepost.history import fit
 from milepost.history.result import History
 
 
@@ -163,7 +162,7 @@ def test_draws_cannot_have_a_margin_of_zero() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [{"model": "x"}, {"sigma": 0}, {"beta": -1}, {"tau": math.nan}, {"draw": "half"}, {"draw": -1},
-     {"first_mover": "x"}, {"newcomers": "x"}, {"stage": "x"}, {"draw_form": "x"},
+     {"first_mover": "x"}, {"newcomers": "x"}, {"stage": "x"}, {"model": "ttt-d", "draw_form": "x"},
      {"tolerance": 0}, {"max_sweeps": 0}, {"workers": 3},
      {"stage": "filter", "newcomers": "learn"}],
 )  # fmt: skip

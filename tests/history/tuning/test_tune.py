@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from tests.history.samples import fit, prequential, tune
 
 from milepost.errors import InputError
-from milepost.history import ConvergenceWarning, fit, prequential
+from milepost.history import ConvergenceWarning, Tuning
+from milepost.history.draw_share import draw_share, naive_log_evidence
 from milepost.history.tuning.search import search_limit
-from milepost.history.tuning.tune import draw_share, naive_log_evidence, parse_values, tune
+from milepost.history.tuning.tune import parse_values
 from milepost.io.progress import Progress
 
 BETA, TAU, MARGIN = 300.0, 60.0, 150.0
@@ -48,6 +50,11 @@ RESULTS = simulate()
 FEW = RESULTS.filter(pl.col("time") < 1984)
 
 
+def option(found: Tuning, name: str) -> Any:
+    """An option of the best point, which not all models have."""
+    return getattr(found.best.model, name)
+
+
 def test_the_grid_says_what_fit_and_prequential_say() -> None:
     found = tune(FEW, beta=[200.0, 480.0], tau=[20.0, 60.0], draw=150.0)
     assert found.table.height == 4
@@ -71,8 +78,8 @@ def test_the_truth_is_found_again() -> None:
     refined = found.table.filter(pl.col("point") == "refined")
     assert found.settled
     assert refined["best"].to_list() == [True]
-    assert found.best.beta == pytest.approx(300.0, rel=0.06)
-    assert found.best.tau == pytest.approx(60.0, rel=0.25)
+    assert found.best.model.beta == pytest.approx(300.0, rel=0.06)
+    assert found.best.model.tau == pytest.approx(60.0, rel=0.25)
     truth = tune(RESULTS, beta=[300.0], tau=[60.0], draw=150.0, window=0).best
     assert found.best.evidence is not None
     assert truth.evidence is not None
@@ -86,8 +93,8 @@ def test_one_number_is_refined_by_brent_and_by_prediction() -> None:
         FEW, beta=[200.0, 300.0, 400.0], tau=[60.0], draw=150.0, by="prequential", window=0,
         optimise=True,
     )  # fmt: skip
-    assert found.best.tau == 60.0
-    assert found.best.beta == pytest.approx(300.0, rel=0.15)
+    assert found.best.model.tau == 60.0
+    assert found.best.model.beta == pytest.approx(300.0, rel=0.15)
     assert found.best.log_loss == found.table["log_loss"].min()
 
 
@@ -95,7 +102,7 @@ def test_margins_are_an_axis_of_their_own() -> None:
     few = FEW.head(400)
     found = tune(few, "ttt-d", beta=[300.0], tau=[60.0], margin_mu=[100.0, 600.0], window=0)
     assert found.table["margin_mu"].to_list() == [100.0, 600.0]
-    assert found.best.margin_mu == 100.0
+    assert option(found, "margin_mu") == 100.0
     history = fit(few, "ttt-d", beta=300.0, tau=60.0, margin_mu=100.0)
     assert found.best.evidence == pytest.approx(history.log_evidence / history.games, abs=1e-9)
 
@@ -105,21 +112,22 @@ def test_a_tuned_margin_beats_the_share_of_draws_among_unequals() -> None:
     share = tune(RESULTS, beta=BETA, tau=TAU, window=0)
     by_share = fit(RESULTS, beta=BETA, tau=TAU).draw_margin
     assert by_share < 0.65 * MARGIN
-    assert share.best.draw is None
+    assert option(share, "draw") == "share"
+    assert share.table["draw"].to_list() == [None]
     for by in ("evidence", "prequential"):
         found = tune(
             RESULTS, beta=BETA, tau=TAU, draw=[80.0, 300.0], optimise=True, by=by, window=0
         )
         # 1,006 draws: the margin is known to about one part in their root.
-        assert found.best.draw == pytest.approx(MARGIN, rel=2.0 / math.sqrt(1006))
+        assert option(found, "draw") == pytest.approx(MARGIN, rel=2.0 / math.sqrt(1006))
         assert found.best.loss(by) < share.best.loss(by) - 0.02
     # All three numbers at once, with sigma to fix the scale.
     found = tune(
         RESULTS, beta=[200.0, 400.0], tau=[30.0, 100.0], draw=[80.0, 300.0], optimise=True, window=0
     )
     assert found.settled
-    assert found.best.draw is not None
-    assert found.best.draw / found.best.beta == pytest.approx(MARGIN / BETA, rel=0.06)
+    assert isinstance(option(found, "draw"), float)
+    assert option(found, "draw") / found.best.model.beta == pytest.approx(MARGIN / BETA, rel=0.06)
     truth = tune(RESULTS, beta=BETA, tau=TAU, draw=MARGIN, window=0).best
     assert 0.0 <= truth.loss("evidence") - found.best.loss("evidence") < 6.0 / RESULTS.height
 
@@ -131,16 +139,16 @@ def test_a_first_mover_below_zero_is_searched_in_points() -> None:
     learned = fit(moved, first_mover="learn", **numbers).paths["first_mover"][0]
     found = tune(moved, first_mover=[0.0, 60.0], optimise=True, window=0, **numbers)
     assert found.settled
-    assert found.best.first_mover == pytest.approx(learned, abs=2.0)
-    assert found.best.first_mover == pytest.approx(-40.0, abs=15.0)
+    assert found.best.model.first_mover == pytest.approx(learned, abs=2.0)
+    assert found.best.model.first_mover == pytest.approx(-40.0, abs=15.0)
     assert found.edges == ("first_mover",)
     both = tune(
         moved, beta=BETA, tau=TAU, first_mover=[-60.0, 60.0], draw=[80.0, 300.0], optimise=True,
         window=0,
     )  # fmt: skip
     assert both.settled
-    assert both.best.first_mover == pytest.approx(learned, abs=5.0)
-    assert both.best.draw == pytest.approx(MARGIN, rel=0.06)
+    assert both.best.model.first_mover == pytest.approx(learned, abs=5.0)
+    assert option(both, "draw") == pytest.approx(MARGIN, rel=0.06)
     with pytest.raises(InputError, match="do not say who moved first"):
         tune(FEW, beta=BETA, tau=TAU, first_mover=[0.0, 60.0])
 
@@ -165,8 +173,7 @@ def test_every_number_is_an_axis_that_says_what_fit_says() -> None:
             _, logs = prequential(few, model, beta=BETA, tau=TAU, window=0, **numbers)
             assert row["log_loss"] == pytest.approx(-float(np.mean(logs.to_numpy())), abs=1e-12)
         missing = {name for name in found.table.columns if found.table[name].null_count()}
-        own = {"margin_mu", "margin_sigma", "margin_tau", "draw_form"}
-        assert missing == (own if model == "ttt" else {"draw"})
+        assert missing == {"newcomers"}  # a word that stands still here; the rest are numbers
         assert "draw_form" not in found.edges
 
 
@@ -223,6 +230,13 @@ def test_points_that_do_not_converge_are_told_and_not_the_best() -> None:
     assert not found.settled
 
 
+def test_words_are_compared_on_the_grid_too() -> None:
+    found = tune(FEW, beta=BETA, tau=TAU, draw=["share", 150.0], newcomers=[None, "learn"])
+    assert found.table["draw"].to_list() == [None, 150.0] * 2
+    assert found.table["newcomers"].to_list() == [None, None, "learn", "learn"]
+    assert [loss is None for loss in found.table["log_loss"]] == [False, False, True, True]
+
+
 def test_progress_counts_every_point() -> None:
     seen: list[Progress] = []
     found = tune(FEW, beta=[200.0, 300.0], tau=[40.0, 60.0], window=0, progress=seen.append)
@@ -238,18 +252,19 @@ def test_progress_counts_every_point() -> None:
         ({"beta": []}, "at least one beta"),
         ({"beta": [0.0]}, "positive beta"),
         ({"tau": [-1.0]}, "zero or more"),
-        ({"margin_mu": [100.0]}, "belong to the model ttt-d"),
-        ({"margin_tau": 3.0}, "belong to the model ttt-d"),
-        ({"draw_form": "between"}, "belong to the model ttt-d"),
-        ({"model": "ttt-d", "draw": [100.0, 200.0]}, "belongs to the model ttt"),
+        ({"margin_mu": [100.0]}, "the model ttt has no option margin_mu; its options are beta,"),
+        ({"margin_tau": 3.0}, "the model ttt has no option margin_tau"),
+        ({"draw_form": ["between"]}, "the model ttt has no option draw_form"),
+        ({"model": "ttt-d", "draw": [100.0, 200.0]}, "the model ttt-d has no option draw"),
+        ({"mu": [1000.0, 1200.0]}, "mu is no option to vary"),
         ({"model": "ttt-d", "draw_form": ["between", "both"]}, "draw_form to be one of"),
         ({"sigma": [400.0, 0.0]}, "positive sigma"),
-        ({"sigma": "share"}, "expected numbers as sigma"),
-        ({"draw": "shares"}, "expected share or numbers as draw"),
-        ({"draw": ["share", 100.0]}, "expected numbers as draw"),
+        ({"sigma": "share"}, "positive sigma"),
+        ({"sigma": ["share", 100.0]}, "positive sigma"),
+        ({"draw": "shares"}, "expected share or a number as draw"),
         ({"draw": [100.0, 0.0]}, "the draw margin cannot be 0"),
         ({"draw": [-1.0]}, "zero or more"),
-        ({"first_mover": "later"}, "learn or learn-by-period or numbers"),
+        ({"first_mover": "later"}, "expected learn, learn-by-period, a number"),
         ({"first_mover": [math.inf]}, "finite advantage"),
         ({"optimise": True}, "several values"),
         ({"optimise": True, "tau": [0.0, 60.0]}, "above 0"),

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from tests.history.samples import fit
 
 from milepost.errors import InputError
-from milepost.history import fit
-from milepost.history.tuning.tune import naive_log_evidence
+from milepost.history.draw_share import naive_log_evidence
 from milepost.papers.experiment import (
     FAILS,
     HOLDS,
@@ -111,7 +111,7 @@ def verdicts(name: str, folder: Folder) -> list[str]:
 def test_histories_are_fitted_once(lively: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     one = history_of(lively, "1850-2006", "ttt")
     assert one.log_evidence == pytest.approx(fit(games_of(lively), **PAPER).log_evidence, abs=1e-6)
-    monkeypatch.setattr("milepost.papers.ttt2007.data.fit", None)
+    monkeypatch.setattr("milepost.papers.ttt2007.data.fit_history", None)
     assert history_of(lively, "1850-2006", "ttt").log_evidence == one.log_evidence
 
 

@@ -126,29 +126,29 @@ def _show_champions(folder: Path) -> None:
     """Skill through time by results: the title matches, smoothed; few games, so wide bands."""
     import polars as pl
 
-    from milepost.history import fit
-    from milepost.io.files import read_table
+    from milepost.api import histories
     from milepost.report.charts import save_chart
-    from milepost.report.history_curves import curve_points, curves_chart
-    from milepost.tables import RESULTS
 
-    titles = read_table(folder / "title_matches.csv", RESULTS)
-    history = fit(titles, "ttt", mu=2500, sigma=150, beta=200, tau=25)
+    # A few hundred games of the best: numbers on the scale of their ratings, none of them learned.
+    settings = {"mu": 2500.0, "sigma": 150.0, "beta": 200.0, "tau": 25.0}
+    model, _ = histories.model_and_sweeping("ttt", settings)
+    history = histories.fit_history(folder / "title_matches.csv", model)
     best = (
-        history.curves.sort("mean", descending=True)
+        history.to_polars()
+        .sort("mean", descending=True)
         .unique("player", keep="first", maintain_order=True)
-        .select("player", "time", "mean", "sd", pl.col("games").alias("games then"))
+        .select(
+            pl.col("name").alias("player"), "time", "mean", "sd",
+            pl.col("games").alias("games then"),
+        )
         .with_columns(pl.col("mean", "sd").round(0).cast(pl.Int64))
-    )
+    )  # fmt: skip
     show.print_frame(
         best.head(8),
-        title=f"Highest skill in title matches, by {len(titles)} results alone (mean, sd)",
+        title=f"Highest skill in title matches, by {history.games} results alone (mean, sd)",
     )
-    chart = curves_chart(
-        curve_points(history, _CHAMPIONS),
-        title="Champions in their title matches",
-        subtitle=["by these results alone: eras hardly meet, so their levels rest on the prior"],
-    )
+    typer.echo("Eras hardly meet in these matches: their levels rest on the prior.")
+    chart = history.plot(*_CHAMPIONS, title="Champions in their title matches")
     save_chart(chart, folder / "champions.svg")
 
 

@@ -11,7 +11,7 @@ from milepost.history.baselines.elo import run_elo
 from milepost.history.baselines.glicko2 import run_glicko2
 from milepost.history.baselines.step_ratings import Ratings, margin_of_share
 from milepost.history.beliefs import Belief
-from milepost.history.options import Options
+from milepost.history.models import Elo, Glicko2
 from milepost.history.records import Floats, Records
 from milepost.history.result import History
 from milepost.tables import CURVES
@@ -20,23 +20,23 @@ NEW_DEVIATION = 350.0
 """A newcomer's rating deviation in Glicko-2."""
 
 
-def newcomer(options: Options) -> Belief:
+def newcomer(model: Elo | Glicko2) -> Belief:
     """Return the rating and deviation that a player begins with."""
-    return Belief(options.mu, NEW_DEVIATION if options.model == "glicko2" else math.nan)
+    return Belief(model.mu, NEW_DEVIATION if isinstance(model, Glicko2) else math.nan)
 
 
-def fit_elo(records: Records, options: Options) -> History:
+def fit_elo(records: Records, model: Elo) -> History:
     """Rate all games one by one; newcomers begin at `mu`, and K is that of `run_elo`."""
     one, two, score = _stream(records)
-    lead = _lead(options)
+    lead = _lead(model)
     run = run_elo(
-        one, two, score, players=records.players, initial=options.mu, advantage=lead * records.mover
+        one, two, score, players=records.players, initial=model.mu, advantage=lead * records.mover
     )
     mean = _after(records, run.rating_1, run.rating_2, run.ratings)
-    return _history(records, options, mean, None, run.difference + lead * records.mover)
+    return _history(records, model, mean, None, run.difference + lead * records.mover)
 
 
-def fit_glicko2(records: Records, options: Options) -> History:
+def fit_glicko2(records: Records, model: Glicko2) -> History:
     """Rate period by period; newcomers begin at `mu`, the rest is Glickman's.
 
     A player's deviation after a period is that at the beginning of the player's next one. A first
@@ -44,15 +44,14 @@ def fit_glicko2(records: Records, options: Options) -> History:
     """
     one, two, score = _stream(records)
     period = np.repeat(np.arange(records.periods), np.diff(records.game_start))
-    run = run_glicko2(one, two, score, period, players=records.players, rating=options.mu)
+    run = run_glicko2(one, two, score, period, players=records.players, rating=model.mu)
     mean = _after(records, run.rating_1, run.rating_2, run.ratings)
     sd = _after(records, run.deviation_1, run.deviation_2, run.deviations)
-    return _history(records, options, mean, sd, run.difference + _lead(options) * records.mover)
+    return _history(records, model, mean, sd, run.difference + _lead(model) * records.mover)
 
 
-def _lead(options: Options) -> float:
-    given = options.first_mover
-    return float(given) if isinstance(given, int | float) else 0.0
+def _lead(model: Elo | Glicko2) -> float:
+    return 0.0 if model.first_mover is None else float(model.first_mover)
 
 
 def _stream(records: Records) -> tuple[Floats, Floats, Floats]:
@@ -72,7 +71,7 @@ def _after(records: Records, before_1: Floats, before_2: Floats, last: Floats) -
 
 
 def _history(
-    records: Records, options: Options, mean: Floats, sd: Floats | None, difference: Floats
+    records: Records, model: Elo | Glicko2, mean: Floats, sd: Floats | None, difference: Floats
 ) -> History:
     order = np.lexsort((records.node_period, records.node_player))
     columns = {
@@ -90,16 +89,17 @@ def _history(
         clock=records.asked_clock[records.node_period[order]],
         mean=mean[order],
         sd=np.full(records.nodes, math.nan) if sd is None else sd[order],
-        newcomer=newcomer(options),
+        newcomer=newcomer(model),
     )
-    given = options.draw
+    given = model.draw
     return History(
         curves=CURVES.conform(pl.DataFrame(columns)),
         log_evidence=math.nan,
         converged=True,
         sweeps=1,
         remaining_error=0.0,
-        options=options,
+        model=model,
+        period=records.period,
         games=records.games,
         players=records.players,
         draw_margin=(
@@ -108,9 +108,10 @@ def _history(
         ),
         paths=pl.DataFrame({
             "time": records.label, "clock": records.asked_clock,
-            "newcomer_mean": np.full(records.periods, options.mu),
-            "first_mover": np.full(records.periods, _lead(options)),
+            "newcomer_mean": np.full(records.periods, model.mu),
+            "first_mover": np.full(records.periods, _lead(model)),
         }),
         skipped=dict(records.skipped),
+        draw_share=records.draw_share,
         _skill=ratings,
     )  # fmt: skip

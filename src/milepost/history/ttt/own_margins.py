@@ -41,8 +41,6 @@ from milepost.history.ttt.passes import visits
 from milepost.history.ttt.state import SkillModel
 from milepost.kernels import kernel
 
-DRAW_FORMS = ("between", "two-factor")
-
 
 @dataclass(frozen=True)
 class MarginModel(SkillModel):

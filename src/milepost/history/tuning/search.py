@@ -9,20 +9,19 @@ searched in points.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import Field, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
 from milepost.errors import InputError
-from milepost.history.fit import _fresh_state
-from milepost.history.options import FIRST_MOVER_LEARNED, Options
+from milepost.history.models import Smoothed, check_option
 from milepost.history.prediction.forward import predict_forward
 from milepost.history.records import Records
 from milepost.history.solver.convergence import converge
-from milepost.history.ttt.evidence import ttt_d_log_evidence, ttt_log_evidence
-from milepost.history.ttt.own_margins import TTTDState
+from milepost.history.sweeping import Sweeping
+from milepost.history.ttt.from_model import fresh_state, learning_of, state_log_evidence
 from milepost.io.progress import Progress, Report
 
 CRITERIA = ("evidence", "prequential")
@@ -39,38 +38,14 @@ _STEPS_OF_BETA = 8.0
 """The first step in the first mover's advantage is beta over this."""
 _MOST = 60
 """Points that a search in one or two numbers may take, unless told."""
-_SKILLS = ("beta", "tau", "sigma", "first_mover")
-_MARGINS = ("margin_mu", "margin_sigma", "margin_tau")
-_KNOWN_TO = {"ttt": (*_SKILLS, "draw"), "ttt-d": (*_SKILLS, *_MARGINS, "draw_form")}
-_BELONGS = {
-    "ttt": "margins of the players' own, and forms of a draw, belong to the model ttt-d",
-    "ttt-d": "a draw margin of all belongs to the model ttt",
-}
-_WORDS = {"draw": ("share",), "first_mover": FIRST_MOVER_LEARNED}
 
 
 @dataclass(frozen=True)
 class Point:
     """One choice of the numbers, and how good it is."""
 
-    beta: float
-    """Standard deviation of a performance around the skill."""
-    tau: float
-    """Standard deviation that a unit of time adds to a skill."""
-    margin_mu: float | None
-    """Prior mean of a player's own draw margin; `None` for the model ttt."""
-    sigma: float = 400.0
-    """Standard deviation of a newcomer's skill."""
-    draw: float | None = None
-    """The draw margin of all; `None` = from the share of draws, or the model is ttt-d."""
-    first_mover: float | None = None
-    """The first mover's advantage; `None` = none, or it is learned."""
-    margin_sigma: float | None = None
-    """Prior standard deviation of a player's own draw margin; `None` for the model ttt."""
-    margin_tau: float | None = None
-    """Standard deviation that a unit of time adds to it; `None` for the model ttt."""
-    draw_form: str | None = None
-    """between or two-factor; `None` for the model ttt."""
+    model: Smoothed
+    """The model with the numbers chosen."""
     evidence: float | None = None
     """Log evidence a game, in nats; `None` = not computed."""
     log_loss: float | None = None
@@ -88,65 +63,58 @@ class Point:
         return value if by == "prequential" else -value
 
 
-def read_axes(base: Options, given: dict[str, Any]) -> tuple[Options, Axes]:
-    """Sort what was given into options that stand still and values to try.
+def tuned_fields(model: Smoothed) -> dict[str, Field[Any]]:
+    """Return the options of a model that a tuning may vary, by their names."""
+    return {each.name: each for each in fields(model) if each.metadata.get("vary", True)}
+
+
+def read_axes(model: Smoothed, vary: Mapping[str, Any]) -> Axes:
+    """Return the values to try of each option, in the order of the model's options.
 
     Parameters
     ----------
-    base
+    model
         The other options.
-    given
-        For each number, and the form of a draw: values, a value, a word that `fit` knows, or
-        `None` for what `fit` does without it.
-
-    Returns
-    -------
-    (Options, Axes)
-        The options with the words put in; and the values of all else that the model has.
+    vary
+        For each option: values, or a single one.
 
     Raises
     ------
     InputError
-        If the model does not know an option, or a value cannot be used.
+        If the model has no such option, it is none to vary, or a value cannot be used.
     """
-    if base.model not in _KNOWN_TO:
-        raise InputError(f"expected the model ttt or ttt-d, got {base.model!r}")
+    known = tuned_fields(model)
+    for name in vary:
+        check_option(model, name)
+        if name not in known:
+            raise InputError(f"{name} is no option to vary: those are {', '.join(known)}")
     axes: Axes = {}
-    for name, value in given.items():
-        if name not in _KNOWN_TO[base.model]:
-            if value is not None:
-                raise InputError(_BELONGS[base.model])
-        elif isinstance(value, str) and name != "draw_form":
-            if value not in _WORDS.get(name, ()):
-                known = " or ".join([*_WORDS.get(name, ()), "numbers"])
-                raise InputError(f"expected {known} as {name}, got {value!r}")
-            base = replace(base, **{name: value})  # type: ignore[arg-type]
-        else:
-            axes[name] = _values(name, getattr(base, name) if value is None else value)
-    # What is not a number without being asked for is no axis: the share of draws, no first mover.
-    axes = {name: values for name, values in axes.items() if values not in (["share"], [None])}
-    for name, values in axes.items():
-        if not values:
+    for name in known:
+        if name not in vary:
+            continue
+        given = vary[name]
+        several = isinstance(given, Iterable) and not isinstance(given, str)
+        axes[name] = [_plain(value) for value in given] if several else [_plain(given)]
+        if not axes[name]:
             raise InputError(f"expected at least one {name}")
-        for value in values:
-            replace(base, **{name: value})
-    return base, axes
+        for value in axes[name]:
+            replace(model, **{name: value})
+    return axes
 
 
-def _values(name: str, given: Any) -> list[Any]:
-    several = isinstance(given, Iterable) and not isinstance(given, str)
-    values = list(given) if several else [given]
-    if name == "draw_form" or values in (["share"], [None]):
-        return values
-    try:
-        return [float(value) for value in values]
-    except (TypeError, ValueError) as error:
-        raise InputError(f"expected numbers as {name}, got {given!r}") from error
+def _plain(value: Any) -> Any:
+    """A number of any kind as a float, so that values compare and print alike."""
+    number = isinstance(value, int | float | np.integer | np.floating)
+    return float(value) if number and not isinstance(value, bool) else value
 
 
 def free_numbers(axes: Axes) -> list[str]:
     """Return the numbers with several values: those that a refinement searches in."""
-    return [name for name, values in axes.items() if len(values) > 1 and name != "draw_form"]
+    return [
+        name
+        for name, values in axes.items()
+        if len(values) > 1 and all(isinstance(value, float) for value in values)
+    ]
 
 
 def search_limit(numbers: int) -> int:
@@ -155,7 +123,7 @@ def search_limit(numbers: int) -> int:
     return _MOST if numbers <= 2 else 20 * numbers**2
 
 
-def check_search(axes: Axes) -> None:
+def check_search(model: Smoothed, axes: Axes) -> None:
     """Refuse a refinement that cannot come to one end.
 
     Raises
@@ -166,39 +134,44 @@ def check_search(axes: Axes) -> None:
     free = free_numbers(axes)
     if not free:
         raise InputError("a refinement needs a number with several values to search in")
+    known = tuned_fields(model)
     for name in free:
-        if name != "first_mover" and min(axes[name]) <= 0:
+        if not _is_signed(known[name]) and min(axes[name]) <= 0:
             raise InputError(f"a refinement in ln {name} needs values above 0")
     # All numbers are points: twice as large, they say the same. A 0 stays 0 in any points, and
     # a margin from the share of draws follows beta.
-    fixed = [axes[name][0] for name in axes if name not in (*free, "draw_form")]
-    if not any(fixed):
+    fixed = [axes.get(name, [getattr(model, name)])[0] for name in known if name not in free]
+    if not any(value for value in fixed if isinstance(value, int | float)):
         raise InputError(
             f"only the ratios of {', '.join(free)} matter: keep one of them fixed to search"
         )
+
+
+def _is_signed(option: Field[Any]) -> bool:
+    return bool(option.metadata.get("signed", False))
 
 
 class Trial:
     """Computes points, all on the same records."""
 
     def __init__(
-        self, records: Records, base: Options, by: str, window: int, first: int,
-        progress: Report | None,
+        self, records: Records, base: Smoothed, sweeping: Sweeping, by: str, window: int,
+        first: int, progress: Report | None,
     ):  # fmt: skip
         self.records = records
         self.base = base
         self.by = by
         self.done = 0
+        self._sweeping = sweeping
         self._window = window
         self._first = first
         self._progress = progress
-        self._learned = isinstance(base.first_mover, str) or base.newcomers is not None
         self._known: dict[tuple[Any, ...], Point] = {}
 
     def full(self, values: dict[str, Any]) -> Point:
         """Compute both criteria, as far as they can be had."""
         point = self._evidence(values)
-        if not self._learned:
+        if not point.model.learns:
             point = replace(point, log_loss=self._log_loss(values))
         self._count()
         self._known[tuple(values.values())] = point
@@ -211,7 +184,7 @@ class Trial:
             if self.by == "evidence":
                 point = self._evidence(values)
             else:
-                point = replace(self._point(values), log_loss=self._log_loss(values))
+                point = Point(replace(self.base, **values), log_loss=self._log_loss(values))
             self._count()
             self._known[key] = point
         return self._known[key].loss(self.by)
@@ -221,28 +194,22 @@ class Trial:
         if self._progress is not None:
             self._progress(Progress(self.done))
 
-    def _point(self, values: dict[str, Any]) -> Point:
-        return Point(**{"margin_mu": None, **values})
-
     def _evidence(self, values: dict[str, Any]) -> Point:
-        options = replace(self.base, **values)
-        state = _fresh_state(self.records, options)
+        model, sweeping = replace(self.base, **values), self._sweeping
+        state = fresh_state(self.records, model)
         ended = converge(
-            state, tolerance=options.distance, max_sweeps=options.max_sweeps,
-            learning=options.learning, workers=options.workers,
+            state, tolerance=sweeping.distance(model.beta), max_sweeps=sweeping.max_sweeps,
+            learning=learning_of(model), workers=sweeping.workers,
         )  # fmt: skip
-        evidence = (
-            ttt_d_log_evidence(state) if isinstance(state, TTTDState) else ttt_log_evidence(state)
-        )
-        return replace(
-            self._point(values),
-            evidence=float(evidence) / self.records.games,
+        return Point(
+            model,
+            evidence=state_log_evidence(state) / self.records.games,
             sweeps=ended.sweeps,
             converged=ended.converged,
         )
 
     def _log_loss(self, values: dict[str, Any]) -> float:
-        state = _fresh_state(self.records, replace(self.base, **values))
+        state = fresh_state(self.records, replace(self.base, **values))
         logs = predict_forward(state, window=self._window)
         begin = int(self.records.game_start[self._first])
         weight = self.records.weight[begin:] if len(self.records.weight) else None
@@ -254,16 +221,17 @@ def refine(trial: Trial, axes: Axes, begin: Point, evaluations: int) -> tuple[Po
     from scipy.optimize import minimize, minimize_scalar
 
     free = free_numbers(axes)
-    here = {name: getattr(begin, name) for name in axes}
+    here = {name: getattr(begin.model, name) for name in axes}
+    signed = {name for name, option in tuned_fields(begin.model).items() if _is_signed(option)}
     # Such a unit that a step in it is as long as one in the logarithms.
-    unit = begin.beta / (_STEPS_OF_BETA * _STEP)
+    unit = begin.model.beta / (_STEPS_OF_BETA * _STEP)
 
     def place_of(name: str, value: float) -> float:
-        return value / unit if name == "first_mover" else math.log(value)
+        return value / unit if name in signed else math.log(value)
 
     def values_of(places: Sequence[float]) -> dict[str, Any]:
         found = zip(free, places, strict=True)
-        return here | {n: x * unit if n == "first_mover" else math.exp(x) for n, x in found}
+        return here | {n: x * unit if n in signed else math.exp(x) for n, x in found}
 
     bounds = [
         (place_of(n, min(axes[n])) - _REACH, place_of(n, max(axes[n])) + _REACH) for n in free

@@ -8,20 +8,22 @@ what came before it only).
 from __future__ import annotations
 
 import itertools
-import math
 import warnings
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from milepost.errors import InputError
-from milepost.history.options import Options, named_options
-from milepost.history.periods import clock_of
-from milepost.history.records import Records, SkippedResultsWarning, read_records
+from milepost.history.draw_share import naive_log_evidence
+from milepost.history.models import TTT, Smoothed, checked_model
+from milepost.history.periods import checked_period, clock_of
+from milepost.history.records import Records, read_records
 from milepost.history.solver.convergence import ConvergenceWarning
+from milepost.history.sweeping import Sweeping
+from milepost.history.ttt.from_model import check_movers, common_margin
 from milepost.history.tuning.search import (
     CRITERIA,
     Axes,
@@ -32,11 +34,9 @@ from milepost.history.tuning.search import (
     read_axes,
     refine,
     search_limit,
+    tuned_fields,
 )
 from milepost.io.progress import Report
-
-_NUMBERS = ("margin_mu", "sigma", "draw", "first_mover", "margin_sigma", "margin_tau")
-"""Those that may be missing at a point, beside the criteria."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,9 @@ class Tuning:
     """The points that were tried, and the best of them."""
 
     table: pl.DataFrame
-    """One row for each point: point (grid or refined), the fields of `Point`, best."""
+    """One row for each point: point (grid or refined), the model's options that may be varied,
+    evidence, log_loss, sweeps, converged, best. Options that are told by a word and not a number
+    (a margin from the share of draws, an advantage that is learned) are null."""
     best: Point
     """The best point of all; by evidence, one that did not converge only if none did."""
     by: str
@@ -59,29 +61,6 @@ class Tuning:
     """How many games were used."""
     naive: float
     """What the share of draws alone would give: see `naive_log_evidence`."""
-
-
-def naive_log_evidence(draw_share: float) -> float:
-    """Return the log evidence a game, in nats, of knowing the share of draws and nothing else.
-
-    p ln p + (1 - p) ln((1 - p) / 2): less the entropy of a result when a share p of games is drawn
-    and either side is as likely to win the others.
-
-    >>> round(naive_log_evidence(0.303), 4)
-    -1.0965
-    """
-    if not 0.0 <= draw_share <= 1.0:
-        raise InputError(f"expected a share of draws from 0 to 1, got {draw_share!r}")
-    decided = 1.0 - draw_share
-    drawn_part = draw_share * math.log(draw_share) if draw_share else 0.0
-    return drawn_part + (decided * math.log(0.5 * decided) if decided else 0.0)
-
-
-def draw_share(results: Any, *, period: str | float = "year") -> float:
-    """Return the share of draws, by weight, among the results that a fit would use."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SkippedResultsWarning)
-        return read_records(results, period=period).draw_share
 
 
 def parse_values(text: str) -> list[float]:
@@ -111,47 +90,33 @@ def parse_values(text: str) -> list[float]:
 
 def tune(
     results: Any,
-    model: str = "ttt",
+    model: Smoothed | None = None,
     *,
-    beta: float | Sequence[float],
-    tau: float | Sequence[float],
-    margin_mu: float | Sequence[float] | None = None,
-    sigma: float | Sequence[float] | None = None,
-    draw: str | float | Sequence[float] | None = None,
-    first_mover: str | float | Sequence[float] | None = None,
-    margin_sigma: float | Sequence[float] | None = None,
-    margin_tau: float | Sequence[float] | None = None,
-    draw_form: str | Sequence[str] | None = None,
+    vary: Mapping[str, Any],
+    period: str | float = "year",
     by: str = "evidence",
     window: int = 3,
     start: Any = None,
     optimise: bool = False,
     evaluations: int | None = None,
+    sweeping: Sweeping | None = None,
     progress: Report | None = None,
-    **options: Any,
 ) -> Tuning:
-    """Try a grid of numbers, and search on from its best point if asked.
-
-    Every number may be one value, which stands still, or several, which are tried.
+    """Try a grid of a model's options, and search on from its best point if asked.
 
     Parameters
     ----------
-    results
-        As for `milepost.history.fit`, two players a game.
+    results, period, sweeping
+        As for `milepost.history.fit_history`, two players a game.
     model
-        ``"ttt"`` or ``"ttt-d"``.
-    beta, tau, sigma
-        The values to try; a sigma of `None` is the default of `fit`, as for all that follow.
-    draw
-        For ``"ttt"``: draw margins in points; or ``"share"``, the one that follows from the share
-        of draws, which is too small where many games are between unequals.
-    first_mover
-        Advantages in points, 0 and negative ones too; or ``"learn"``, ``"learn-by-period"``.
-    margin_mu, margin_sigma, margin_tau
-        For ``"ttt-d"``: the same as mu, sigma, tau for the draw margins.
-    draw_form
-        For ``"ttt-d"``: ``"between"``, ``"two-factor"`` or both. They are compared on the grid; a
-        refinement keeps the form of the grid's best point.
+        `TTT` (the default) or `TTTD`, with the options that stand still. What is learned needs the
+        whole history: with it there is no log-loss. A draw margin from the share of draws takes
+        that one number from all games, and is too small where many games are between unequals;
+        vary it in points where even this is too much.
+    vary
+        For each option to try, its values: ``{"beta": [200.0, 480.0], "first_mover": [-30.0,
+        0.0]}``. Words (``draw_form``, or ``"learn"``) are compared on the grid; a refinement keeps
+        those of the grid's best point.
     by
         ``"evidence"`` or ``"prequential"``.
     window
@@ -164,10 +129,6 @@ def tune(
         At most so many points for the refinement; `None` = 60, or 20 n² for n > 2 numbers.
     progress
         Called after each point with the points done.
-    **options
-        Other options of `fit`, the same for every point. A learned first mover or newcomers' level
-        needs the whole history: then there is no log-loss. A draw margin from the share of draws
-        takes that one number from all games; give margins where even this is too much.
 
     Returns
     -------
@@ -183,21 +144,15 @@ def tune(
     ConvergenceWarning
         If points did not converge (once, with their number), or the refinement did not settle.
     """
-    base, axes = read_axes(
-        named_options(model=model, **options),
-        {
-            "beta": beta, "tau": tau, "margin_mu": margin_mu, "sigma": sigma, "draw": draw,
-            "first_mover": first_mover, "margin_sigma": margin_sigma, "margin_tau": margin_tau,
-            "draw_form": draw_form,
-        },
-    )  # fmt: skip
-    _check(base, by)
-    base.check_used()
+    base = _checked(TTT() if model is None else model)
+    axes = read_axes(base, vary)
+    _check(base, axes, by)
     if optimise:
-        check_search(axes)
-    records = read_records(results, period=base.period)
+        check_search(base, axes)
+    records = read_records(results, period=checked_period(period))
     _check_records(records, base, axes)
-    trial = Trial(records, base, by, window, _first_period(records, base, start), progress)
+    first = _first_period(records, period, start)
+    trial = Trial(records, base, sweeping or Sweeping(), by, window, first, progress)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         points = [
@@ -212,19 +167,13 @@ def tune(
     every = [*points, refined] if refined else points
     best = _best(every, by)
     _warn_of(every, settled=settled)
-    rows = [
-        {"point": "refined" if point is refined else "grid", **asdict(point), "best": point is best}
-        for point in every
-    ]
-    schema: dict[str, Any] = dict.fromkeys([*_NUMBERS, "evidence", "log_loss"], pl.Float64)
-    schema["draw_form"] = pl.String
     edges = tuple(
         name
         for name in free_numbers(axes)
-        if getattr(grid_best, name) in (min(axes[name]), max(axes[name]))
+        if getattr(grid_best.model, name) in (min(axes[name]), max(axes[name]))
     )
     return Tuning(
-        table=pl.DataFrame(rows, schema_overrides=schema),
+        table=_table(every, refined, best),
         best=best,
         by=by,
         edges=edges,
@@ -235,33 +184,63 @@ def tune(
     )
 
 
-def _check(base: Options, by: str) -> None:
+def _table(points: Sequence[Point], refined: Point | None, best: Point) -> pl.DataFrame:
+    columns: dict[str, Any] = {
+        "point": ["refined" if point is refined else "grid" for point in points]
+    }
+    for name, option in tuned_fields(best.model).items():
+        values = [getattr(point.model, name) for point in points]
+        if option.metadata.get("word", False):
+            columns[name] = pl.Series(values, dtype=pl.String)
+        else:
+            numbers = [None if isinstance(value, str) else value for value in values]
+            columns[name] = pl.Series(numbers, dtype=pl.Float64, strict=False)
+    for name in ("evidence", "log_loss"):
+        columns[name] = pl.Series([getattr(point, name) for point in points], dtype=pl.Float64)
+    for name in ("sweeps", "converged"):
+        columns[name] = [getattr(point, name) for point in points]
+    return pl.DataFrame({**columns, "best": [point is best for point in points]})
+
+
+def _checked(model: object) -> Smoothed:
+    known = checked_model(model)
+    if not isinstance(known, Smoothed):
+        raise InputError(f"expected the model ttt or ttt-d, got {known.name}")
+    return known
+
+
+def _check(base: Smoothed, axes: Axes, by: str) -> None:
     if by not in CRITERIA:
         raise InputError(f"expected {' or '.join(CRITERIA)} as the criterion, got {by!r}")
     if base.stage != "converged":
         raise InputError("a tuning has both stages: give none")
-    learned = isinstance(base.first_mover, str) or base.newcomers is not None
-    if by == "prequential" and learned:
+    if by == "prequential" and any(model.learns for model in _models(base, axes)):
         raise InputError(
             "what is learned from the whole history knows the future: by prequential log-loss "
             "give the first mover's advantage as a number, and no newcomers"
         )
 
 
-def _check_records(records: Records, base: Options, axes: Axes) -> None:
+def _models(base: Smoothed, axes: Axes) -> list[Smoothed]:
+    """The models that each value alone makes of the base."""
+    varied = [replace(base, **{name: value}) for name, values in axes.items() for value in values]
+    return varied or [base]
+
+
+def _check_records(records: Records, base: Smoothed, axes: Axes) -> None:
     """Refuse values that the results cannot have, or cannot tell apart."""
     if len(axes.get("first_mover", ())) > 1 and not records.mover.any():
         raise InputError("the results do not say who moved first: give no values of first_mover")
-    for value in axes.get("first_mover", (base.first_mover,)):
-        replace(base, first_mover=value).check_movers(records)
-    for value in axes.get("draw", ()):
-        replace(base, draw=value).margin(records)
+    for model in _models(base, axes):
+        check_movers(records, model)
+        if isinstance(model, TTT):
+            common_margin(records, model)
 
 
-def _first_period(records: Records, base: Options, start: Any) -> int:
+def _first_period(records: Records, period: str | float, start: Any) -> int:
     if start is None:
         return 0
-    first = int(np.searchsorted(records.asked_clock, clock_of(start, base.period)))
+    first = int(np.searchsorted(records.asked_clock, clock_of(start, period)))
     if first >= records.periods:
         raise InputError(f"there are no games from {start} on")
     return first

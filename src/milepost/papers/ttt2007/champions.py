@@ -39,7 +39,9 @@ def run(folder: Folder) -> Outcome:
     rivals = best.with_columns(
         morphy=pl.Series(
             [
-                history.compare(_MORPHY, row["player"], summit["time"], row["year"]).probability
+                history.compare(
+                    _MORPHY, row["player"], summit["time"], row["year"]
+                ).probability_as_fitted
                 for row in best.iter_rows(named=True)
             ],
             dtype=pl.Float64,
@@ -56,7 +58,7 @@ def run(folder: Folder) -> Outcome:
     first_two = tops.head(2).to_dicts()
     over = history.compare(
         first_two[0]["player"], first_two[1]["player"], first_two[0]["time"], first_two[1]["time"]
-    ).probability
+    ).probability_as_fitted
     findings = (
         Finding(
             "Morphy was far stronger than his contemporaries (Section 5).",
@@ -164,7 +166,7 @@ def _pairs(folder: Folder) -> pl.DataFrame:
                 rows.append({
                     "years": span, "model": name, "pair": pair,
                     "difference": answer.difference.mean, "sd": answer.difference.sd,
-                    "probability": answer.probability,
+                    "probability": answer.probability_as_fitted,
                 })  # fmt: skip
     return pl.DataFrame(rows)
 

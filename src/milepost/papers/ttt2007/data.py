@@ -18,7 +18,14 @@ import polars as pl
 
 from milepost import __version__
 from milepost.errors import InputError
-from milepost.history import History, SkippedResultsWarning, fit
+from milepost.history import (
+    History,
+    SkippedResultsWarning,
+    fit_history,
+    load_history,
+    save_history,
+)
+from milepost.history.models import Model, described, make_model
 from milepost.io.files import write_text
 from milepost.papers.code import code_digest
 from milepost.papers.experiment import FAILS, HOLDS, TOO_LITTLE, MissingDataError, Verdict
@@ -97,14 +104,15 @@ def history_of(
     """
     games = games_of(folder, span)
     name = f"{span.replace(' ', '-')}-{model}" + ("-newcomers" if newcomers else "")
-    options: dict[str, Any] = {**PAPER, "model": model, "newcomers": newcomers}
-    return _fitted(folder.work / "histories" / name, games, options)
+    learned = {"newcomers": newcomers} if newcomers else {}
+    return _fitted(folder.work / "histories" / name, games, make_model(model, **PAPER, **learned))
 
 
-def _fitted(kept: Path, games: pl.DataFrame, options: dict[str, Any]) -> History:
+def _fitted(kept: Path, games: pl.DataFrame, model: Model) -> History:
     code = code_digest(_fitted)
     made = {
-        "made_by": f"milepost {__version__}", "code": code, "games": games_digest(games), **options
+        "made_by": f"milepost {__version__}", "code": code, "games": games_digest(games),
+        **described(model),
     }  # fmt: skip
     note = kept / "made.json"
     try:
@@ -114,16 +122,16 @@ def _fitted(kept: Path, games: pl.DataFrame, options: dict[str, Any]) -> History
         pass  # not there, or of an interrupted run
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SkippedResultsWarning)
-        found = fit(games.drop("fast"), **options)
+        found = fit_history(games.drop("fast"), model)
     note.unlink(missing_ok=True)
-    found.save(kept)
+    save_history(found, kept)
     write_text(note, json.dumps(made, indent=1, sort_keys=True) + "\n")
     return found
 
 
 @lru_cache(maxsize=2)
 def _loaded(kept: Path, _when: int) -> History:
-    return History.load(kept)
+    return load_history(kept)
 
 
 def games_digest(games: pl.DataFrame) -> str:

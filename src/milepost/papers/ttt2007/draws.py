@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from milepost.history import History
+from milepost.history import TTTD, History
 from milepost.history.numerics.gaussians import below
 from milepost.papers.experiment import TOO_LITTLE, Finding, MissingDataError, Outcome, experiment
 from milepost.papers.folder import Folder
@@ -51,7 +51,8 @@ def run_margins(folder: Folder) -> Outcome:
         raise MissingDataError("the table holds no year with games of both Spassky and Fischer")
     year = 1972.0 if 1972.0 in both else both[-1]
     over = _above(at[_SPASSKY][year], at[_FISCHER][year])
-    drift = history.options.margin_tau
+    assert isinstance(history.model, TTTD)
+    drift = history.model.margin_tau
     spassky = _change(at[_SPASSKY], drift)
     fischer = _change({t: m for t, m in at[_FISCHER].items() if t <= _CROWNED}, drift)
     findings = (

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtr
 
-from milepost.history import History, fit, prequential
+from milepost.history import TTT, TTTD, History, TrueSkill, fit_history, prequential
+from milepost.history.draw_share import naive_log_evidence
 from milepost.history.numerics.gaussians import below
-from milepost.history.tuning.tune import naive_log_evidence
 from milepost.papers.experiment import (
     FAILS,
     HOLDS,
@@ -152,8 +152,8 @@ def _predictions(folder: Folder) -> pl.DataFrame:
     """Log-loss by year of TTT and TTT-D, each year predicted from those before."""
     games = games_of(folder).drop("fast")
     margin = history_of(folder, "1850-2006", "ttt").draw_margin
-    plain, _ = prequential(games, "ttt", window=0, draw=margin, **PAPER)
-    own, _ = prequential(games, "ttt-d", window=0, **PAPER)
+    plain, _ = prequential(games, TTT(draw=margin, **PAPER), window=0)
+    own, _ = prequential(games, TTTD(**PAPER), window=0)
     joined = plain.rename({"log_loss": "ttt"}).join(
         own.select("time", pl.col("log_loss").alias("ttt_d")), on="time", maintain_order="left"
     )
@@ -165,7 +165,10 @@ def _held_out(folder: Folder) -> pl.DataFrame:
     games = games_of(folder).drop("fast")
     out = pl.Series(np.random.default_rng(2007).integers(0, _HELD_OUT, games.height) == 0)
     rest, held = games.filter(~out), games.filter(out)
-    logs = [_log_probability(held, fit(rest, model, **PAPER)) for model in ("ttt", "trueskill")]
+    logs = [
+        _log_probability(held, fit_history(rest, model))
+        for model in (TTT(**PAPER), TrueSkill(**PAPER))
+    ]
     table = held.select(year="time", gain=logs[0] - logs[1]).drop_nulls()
     years = table.group_by("year").agg(games=pl.len(), gain=pl.col("gain").mean())
     if years.height < 3:
@@ -183,7 +186,7 @@ def _log_probability(held: pl.DataFrame, history: History) -> pl.Series:
     columns = held.select("mean_1", "mean_2", "sd_1", "sd_2").cast(pl.Float64)
     mean_1, mean_2, sd_1, sd_2 = (column.fill_null(np.nan).to_numpy() for column in columns)
     score = held["score"].to_numpy()
-    c = np.sqrt(sd_1**2 + sd_2**2 + 2.0 * history.options.beta**2)
+    c = np.sqrt(sd_1**2 + sd_2**2 + 2.0 * PAPER["beta"] ** 2)
     win = ndtr((mean_1 - mean_2 - history.draw_margin) / c)
     loss = ndtr((mean_2 - mean_1 - history.draw_margin) / c)
     chance = np.where(score == 1.0, win, np.where(score == 0.0, loss, 1.0 - win - loss))

@@ -6,8 +6,8 @@ import warnings
 
 import polars as pl
 
-from milepost.history import History, SkippedResultsWarning, fit
-from milepost.history.tuning.tune import naive_log_evidence
+from milepost.history import TTT, History, SkippedResultsWarning, fit_history
+from milepost.history.draw_share import naive_log_evidence
 from milepost.papers.experiment import FAILS, HOLDS, Finding, MissingDataError, Outcome, experiment
 from milepost.papers.folder import Folder
 from milepost.papers.ttt2007.data import ABOUT, PAPER, games_of, history_of
@@ -135,4 +135,5 @@ def _whole(folder: Folder) -> pl.DataFrame:
 def _fit(games: pl.DataFrame, beta: float, tau: float) -> History:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SkippedResultsWarning)
-        return fit(games, mu=PAPER["mu"], sigma=PAPER["sigma"], beta=beta, tau=tau)
+        model = TTT(mu=PAPER["mu"], sigma=PAPER["sigma"], beta=beta, tau=tau)
+        return fit_history(games, model)

@@ -6,17 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from milepost.cli import options
-from milepost.cli.commands import history_questions
+from milepost.cli import options, show
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from milepost.history import History
-
 
 def plot(
-    folder: history_questions.Folder,
+    folder: options.HistoryFolder,
     names: Annotated[
         list[str],
         typer.Argument(metavar="NAME...", help="Players: the name, or a part of it."),
@@ -50,7 +47,7 @@ def plot(
     last: Annotated[
         str | None, typer.Option("--to", metavar="TIME", help="Up to this one.")
     ] = None,
-    title: Annotated[str, typer.Option("--title", help="What stands above.")] = "",
+    title: Annotated[str, typer.Option("--title", help="The title of the picture.")] = "",
     quiet: options.Quiet = False,
 ) -> None:  # fmt: skip
     """Draw players' skill through time, with bands, from a saved history.
@@ -60,54 +57,26 @@ def plot(
     """
     from pathlib import Path
 
+    from milepost.api.histories import load_history
     from milepost.report.charts import check_ending, save_chart
-    from milepost.report.history_curves import curve_points, curves_chart
 
     if output is not None:
         check_ending(output)
-    found = history_questions.load_history(folder)
-    players = list(
-        dict.fromkeys(history_questions.find_player(found, name.strip()) for name in names)
-    )
-    points = curve_points(found, players, first=first, last=last)
-    said = [_about(found, folder)]
-    other = None
-    if beside is not None:
-        second = history_questions.load_history(beside)
-        other = curve_points(second, players, first=first, last=last)
-        said.append(f"dotted: {_about(second, beside)}")
-    chart = curves_chart(
-        points, band=band, beside=other, margins=margins, title=title, subtitle=said
-    )
-    target = Path(output) if output is not None else _named_after(players)
+    found = load_history(folder)
+    other = None if beside is None else load_history(beside)
+    with show.warnings_told():
+        players = list(dict.fromkeys(found.find(name) for name in names))
+    chart = found.plot(
+        *(player.key for player in players), band=band, beside=other, margins=margins, first=first,
+        last=last, title=title,
+    )  # fmt: skip
+    written = [player.name for player in players]
+    target = Path(output) if output is not None else _named_after(written)
     save_chart(chart, target)
     if not quiet:
-        for line in (*said, f"{'; '.join(players)} -> {target}"):
+        dotted = [] if other is None else [f"dotted: {other.about}"]
+        for line in (found.about, *dotted, f"{'; '.join(written)} -> {target}"):
             typer.echo(line, err=True)
-
-
-def _about(found: History, folder: str) -> str:
-    """What a picture says about where its curves are from."""
-    import json
-    from pathlib import Path
-
-    fast = "not known whether fast games count"
-    try:
-        made = json.loads((Path(folder) / "provenance.json").read_text(encoding="utf-8"))
-        kept = made["options"]
-        if kept["fast"] == "left out":
-            fast = "fast games are left out"
-        elif kept.get("fast_games") is None:
-            fast = "fast games count like the others"
-        else:
-            fast = f"{kept['fast_games']:,} fast games count like the others"
-    except (OSError, ValueError, KeyError, TypeError):
-        pass  # a history saved from Python says nothing about it
-    state = "" if found.converged else ", NOT CONVERGED"
-    return (
-        f"{found.options.model}, period {found.options.period}, {found.games:,} games of "
-        f"{found.players:,} players, {fast}{state}"
-    )
 
 
 def _named_after(players: list[str]) -> Path:

@@ -1,0 +1,412 @@
+"""Histories as whole jobs: from files or frames to skill through time, and back from a folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import polars as pl
+
+from milepost import history as stage
+from milepost.errors import InputError
+from milepost.games.load import read_results
+from milepost.games.results.choose import ChosenResults, are_chess, choose_results, white_of
+from milepost.games.results.from_table import parse_mapping
+from milepost.history.models import (
+    TTT,
+    TTTD,
+    Model,
+    check_option,
+    described,
+    model_type,
+)
+from milepost.history.periods import checked_period as check_period
+from milepost.history.result import percent
+from milepost.history.sweeping import Sweeping
+from milepost.history.teams.game import Game
+from milepost.history.tuning.search import free_numbers, read_axes, search_limit
+from milepost.history.tuning.tune import Tuning, parse_values
+from milepost.io.files import write_text
+from milepost.io.progress import Report
+from milepost.io.provenance import provenance
+from milepost.io.sources import find_sources
+from milepost.tables import RESULTS
+
+if TYPE_CHECKING:
+    import altair as alt
+
+__all__ = [
+    "ChosenResults",
+    "History",
+    "Sweeping",
+    "Tuning",
+    "about",
+    "check_period",
+    "choose",
+    "fit_history",
+    "free_numbers",
+    "load_history",
+    "model_and_sweeping",
+    "parse_values",
+    "percent",
+    "read_axes",
+    "search_limit",
+    "tunable",
+    "tune",
+    "tuning_provenance",
+]
+
+Paths: TypeAlias = str | Path | Iterable[str | Path]
+
+
+@dataclass(frozen=True, repr=False)
+class History(stage.History):
+    """Every player's skill over time: see `milepost.fit_history`."""
+
+    made: Mapping[str, Any] = field(default_factory=dict)
+    """How it was made: version, options, digests of the inputs."""
+    said: tuple[str, ...] = ()
+    """What was decided about the results, in lines for people."""
+
+    def plot(
+        self, *players: str, band: str = "sd", beside: stage.History | None = None,
+        margins: bool = True, first: Any = None, last: Any = None, title: str = "",
+    ) -> alt.TopLevelMixin:  # fmt: skip
+        """Return a chart of players' skill through time.
+
+        Parameters
+        ----------
+        *players
+            Their names, or parts of them.
+        band
+            ``"sd"`` (one standard deviation to either side), ``"95"`` (the central 95 %) or
+            ``"none"``.
+        beside
+            Another history, drawn dotted.
+        margins
+            Whether to draw mean plus draw margin, dashed, where players have margins of their own.
+        first, last
+            The time range; `None` = the whole lives.
+        title
+            What stands above.
+        """
+        from milepost.report.history_curves import curve_points, curves_chart
+
+        keys = list(dict.fromkeys(self.find(name).key for name in players))
+        if not keys:
+            raise InputError("expected at least one player to plot")
+        said, other = [self.about], None
+        if beside is not None:
+            names = [self.name_of(key) for key in keys]
+            known = [beside.find(key if key in set(beside.curves["player"]) else name).key
+                     for key, name in zip(keys, names, strict=True)]  # fmt: skip
+            other = curve_points(beside, known, first=first, last=last)
+            said.append(f"dotted: {about(beside)}")
+        points = curve_points(self, keys, first=first, last=last)
+        return curves_chart(
+            points, band=band, beside=other, margins=margins, title=title, subtitle=said
+        )
+
+    @property
+    def about(self) -> str:
+        """What it was fitted to, in a line."""
+        return about(self)
+
+    def update(self, more: Any) -> History:
+        """Return the history with more results: see `milepost.history.update_history`."""
+        return _whole(stage.update_history(self, more), self.made, self.said)
+
+    def save(self, folder: str | Path) -> None:
+        """Write the history into a folder: Parquet tables, and JSON for the rest."""
+        stage.save_history(self, folder)
+        if self.made:
+            text = json.dumps(self.made, indent=1, sort_keys=True, ensure_ascii=False, default=str)
+            write_text(Path(folder) / "provenance.json", text + "\n")
+
+
+def fit_history(
+    results: Any,
+    model: Model | None = None,
+    *,
+    period: str | float = "year",
+    mapping: str | Mapping[str, str] | None = None,
+    skip_fast: bool = False,
+    first: int | None = None,
+    last: int | None = None,
+    sweeping: Sweeping | None = None,
+    progress: Report | None = None,
+) -> History:
+    """Fit every player's skill over time to results.
+
+    Parameters
+    ----------
+    results
+        Files: results tables, games tables, PGN, or any table with a mapping. Or a frame with the
+        columns of a results table, what `choose` returned, or a sequence of
+        `milepost.history.Game` (teams, more than two sides).
+    model
+        `TTT`, `TTTD`, `TrueSkill`, `Elo` or `Glicko2` with its options. `None` = `TTT.for_chess()`
+        for games of chess, else `TTT()`. Games of chess are PGN, games tables, results made of
+        them, and tables whose columns white… and black… are mapped to the players.
+    period
+        ``"year"``, ``"month"``, ``"day"``, ``"event"``, ``"game"``, or a length in the unit of the
+        times (years, for dates): see `milepost.history.fit_history`.
+    mapping
+        Which columns of a table hold what: ``"time=date,player_1=home,player_2=away,score=points"``
+    skip_fast
+        Leave out fast games.
+    first, last
+        Only the results of these years, both included.
+    sweeping
+        How near to the fixed point to go.
+    progress
+        Called after every sweep.
+
+    Returns
+    -------
+    History
+
+    Raises
+    ------
+    InputError
+        If the files, the model or the results cannot be used.
+
+    Warns
+    -----
+    SkippedResultsWarning
+        If rows were left out.
+    ConvergenceWarning
+        If the fixed point was not reached.
+
+    Examples
+    --------
+    >>> import milepost as mp
+    >>> history = mp.fit_history(
+    ...     {"time": [1990, 1991], "player_1": ["Ann", "Ann"], "player_2": ["Bob", "Cy"],
+    ...      "score": [1.0, 0.5]},
+    ...     mp.TTT(beta=200.0, tau=25.0),
+    ... )
+    >>> history.rank(1991)["name"].to_list()
+    ['Ann', 'Cy', 'Bob']
+    """
+    if isinstance(results, list | tuple) and results and isinstance(results[0], Game):
+        found = stage.fit_history(
+            results, model, period=period, sweeping=sweeping, progress=progress
+        )
+        return _whole(found, {}, ())
+    chosen = choose(results, mapping=mapping, skip_fast=skip_fast, first=first, last=last)
+    if model is None:
+        model = TTT.for_chess() if chosen.chess else TTT()
+    found = stage.fit_history(
+        chosen.table, model, period=period, sweeping=sweeping, progress=progress
+    )
+    options = {**described(model), "period": period, **chosen.choices}
+    made = provenance("history", options, [dict(each) for each in chosen.inputs])
+    return _whole(found, made, chosen.said)
+
+
+def load_history(folder: str | Path) -> History:
+    """Read a history that was saved.
+
+    Raises
+    ------
+    InputError
+        If the folder holds none, or one of a later version.
+    """
+    made: Any = {}
+    # One that was saved by the stage alone says nothing about where it is from.
+    with suppress(OSError, ValueError):
+        made = json.loads((Path(folder) / "provenance.json").read_text(encoding="utf-8"))
+    return _whole(stage.load_history(folder), made if isinstance(made, dict) else {}, ())
+
+
+def tune(
+    results: Any,
+    model: TTT | TTTD | None = None,
+    *,
+    vary: Mapping[str, Any],
+    period: str | float = "year",
+    by: str = "evidence",
+    window: int = 3,
+    start: Any = None,
+    optimise: bool = False,
+    evaluations: int | None = None,
+    sweeping: Sweeping | None = None,
+    progress: Report | None = None,
+) -> Tuning:
+    """Try a grid of a history's numbers on results, and refine the best: see `history.tune`.
+
+    Parameters
+    ----------
+    results
+        Files, a frame, or what `choose` returned.
+    model, vary, period, by, window, start, optimise, evaluations, sweeping
+        See `milepost.history.tune`.
+    progress
+        Called after each point.
+    """
+    chosen = choose(results)
+    return stage.tune(
+        chosen.table, model, vary=vary, period=period, by=by, window=window, start=start,
+        optimise=optimise, evaluations=evaluations, sweeping=sweeping, progress=progress,
+    )  # fmt: skip
+
+
+def choose(
+    results: Any,
+    *,
+    mapping: str | Mapping[str, str] | None = None,
+    keep_names: bool = False,
+    aliases: Any = None,
+    keep_duplicates: bool = False,
+    skip_fast: bool = False,
+    first: int | None = None,
+    last: int | None = None,
+    progress: Report | None = None,
+) -> ChosenResults:
+    """Read the results for a history, and leave out fast games and other years if asked.
+
+    Parameters
+    ----------
+    results
+        Files, or a frame with the columns of a results table.
+    mapping
+        For tables, and frames: which columns hold time, player_1, player_2, score. The names of a
+        frame are left as they are.
+    keep_names
+        For tables: leave the players' names as they are.
+    aliases
+        A table with the columns spelling and name: who is who.
+    keep_duplicates
+        For games: keep those that are there twice.
+    skip_fast
+        Leave out fast games.
+    first, last
+        Only the results of these years, both included.
+    progress
+        Called while PGN is read.
+
+    Raises
+    ------
+    InputError
+        If something cannot be read, or nothing is left.
+    """
+    if isinstance(results, ChosenResults):
+        return results
+    bounds: dict[str, Any] = {"skip_fast": skip_fast, "first": first, "last": last}
+    wanted = parse_mapping(mapping) if isinstance(mapping, str) else dict(mapping or {})
+    files = _are_paths(results)
+    if not files and not wanted:
+        if keep_names or aliases is not None or keep_duplicates:
+            raise InputError("names and duplicates are settled when files are read: give files")
+        table, lost = RESULTS.conform(results), 0
+    else:
+        table, errors = read_results(
+            results, mapping=wanted or None, keep_names=keep_names or not files, aliases=aliases,
+            keep_duplicates=keep_duplicates, progress=progress,
+        )  # fmt: skip
+        lost = errors.filter(pl.col("kind").is_in(["broken", "unreadable"])).height
+    white = white_of(wanted)
+    if white is not None and table["first_mover"].null_count() == len(table):
+        table = table.with_columns(first_mover=pl.lit(white, dtype=pl.Int8))
+    chosen = choose_results(table, **bounds)
+    choices = {
+        "map": mapping, "keep_names": keep_names, "keep_duplicates": keep_duplicates,
+        "aliases": str(aliases) if isinstance(aliases, str | Path) else aliases is not None or None,
+        **chosen.choices,
+    }  # fmt: skip
+    return replace(
+        chosen,
+        choices=choices,
+        chess=white is not None or are_chess(table),
+        inputs=tuple(find_sources(results).about()) if files else (),
+        lost=lost,
+    )
+
+
+def model_and_sweeping(
+    name: str, settings: Mapping[str, Any], *, chess: bool = False
+) -> tuple[Model, Sweeping | None]:
+    """Return a model, and how it is swept, from its name and settings told by their names.
+
+    Parameters
+    ----------
+    name
+        ttt, ttt-d, trueskill, elo or glicko2.
+    settings
+        Options of the model, and of `Sweeping`.
+    chess
+        Whether the options that are not told are those for chess.
+
+    Raises
+    ------
+    InputError
+        If there is no such model, it has no such option, or a value cannot be used.
+    """
+    kind = model_type(name)
+    controls = {part.name for part in fields(Sweeping)}
+    options = {name: value for name, value in settings.items() if name not in controls}
+    for option in options:
+        check_option(kind, option)
+    base = kind.for_chess() if chess and issubclass(kind, TTT | TTTD) else kind()
+    told = {name: value for name, value in settings.items() if name in controls}
+    sweeping = Sweeping(**told) if told else None
+    if sweeping is not None and not isinstance(base, TTT | TTTD):
+        raise InputError(f"the model {name} makes one pass: it has no {', '.join(sorted(told))}")
+    return replace(base, **options), sweeping
+
+
+def tunable(
+    name: str, settings: Mapping[str, Any], *, chess: bool = False
+) -> tuple[TTT | TTTD, Sweeping | None]:
+    """Return what `model_and_sweeping` does, of the models that can be tuned.
+
+    Raises
+    ------
+    InputError
+        If it is none of them.
+    """
+    model, sweeping = model_and_sweeping(name, settings, chess=chess)
+    if not isinstance(model, TTT | TTTD):
+        raise InputError(f"expected the model ttt or ttt-d, got {name}")
+    return model, sweeping
+
+
+def tuning_provenance(
+    chosen: ChosenResults, model: Model, vary: Mapping[str, Any], how: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return what the table of a tuning says about how it was made."""
+    options = {**described(model), **vary, **how, **chosen.choices}
+    return provenance("tune", options, [dict(each) for each in chosen.inputs])
+
+
+def about(history: stage.History) -> str:
+    """Return in a line what a history was fitted to."""
+    kept = getattr(history, "made", {}).get("options", {})
+    fast = "not known whether fast games count"
+    if kept.get("fast") == "left out":
+        fast = "fast games are left out"
+    elif kept.get("fast") and kept.get("fast_games") is None:
+        fast = "fast games count like the others"
+    elif kept.get("fast"):
+        fast = f"{kept['fast_games']:,} fast games count like the others"
+    state = "" if history.converged else ", NOT CONVERGED"
+    return (
+        f"{history.model.name}, period {history.period}, {history.games:,} games of "
+        f"{history.players:,} players, {fast}{state}"
+    )
+
+
+def _whole(found: stage.History, made: Mapping[str, Any], said: tuple[str, ...]) -> History:
+    parts = {part.name: getattr(found, part.name) for part in fields(stage.History)}
+    return History(**parts, made=made, said=said)
+
+
+def _are_paths(results: Any) -> bool:
+    if isinstance(results, str | Path):
+        return True
+    return isinstance(results, list | tuple) and all(isinstance(r, str | Path) for r in results)

@@ -1,0 +1,105 @@
+"""The command that fits skill through time to results: history."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from milepost.cli import options, show
+
+MOVED = {
+    f"--{name}": f"--set {name.replace('-', '_')}=VALUE"
+    for name in (
+        "mu", "sigma", "draw", "first-mover", "newcomers", "margin-mu", "margin-sigma",
+        "margin-tau", "draw-form", "stage", "order", "seed", "tolerance", "max-sweeps",
+    )
+}  # fmt: skip
+"""Former options: what to type now."""
+
+
+def history(
+    inputs: options.Results,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output", "-o", metavar="OUT", help="The curves table; - is standard output, as CSV."
+        ),
+    ] = None,
+    save: Annotated[
+        str | None,
+        typer.Option(
+            "--save", metavar="DIR", help="Keep the history, for rank, predict and compare."
+        ),
+    ] = None,
+    model: Annotated[
+        str, typer.Option("--model", help="ttt, ttt-d, trueskill, elo or glicko2.")
+    ] = "ttt",
+    period: options.Period = "year",
+    beta: Annotated[
+        float | None,
+        typer.Option("--beta", help="Standard deviation of a performance around the skill."),
+    ] = None,
+    tau: Annotated[
+        float | None,
+        typer.Option("--tau", help="Standard deviation that a year adds to a skill."),
+    ] = None,
+    settings: options.Settings = None,
+    preset: options.Preset = "auto",
+    skip_fast: options.SkipFast = False,
+    first: options.FromYear = None,
+    last: options.ToYear = None,
+    mapping: options.Mapping = None,
+    keep_names: options.KeepNames = False,
+    aliases: options.Aliases = None,
+    keep_duplicates: options.KeepDuplicates = False,
+    form: options.Format = None,
+    workers: options.Threads = None,
+    quiet: options.Quiet = False,
+) -> None:  # fmt: skip
+    """Fit every player's skill through time to results; write the curves table.
+
+    Exits with 1 if the history did not converge; the curves are written all the same.
+    """
+    from milepost.api import histories as api
+    from milepost.errors import InputError
+    from milepost.io.files import format_of, write_table
+    from milepost.report.history_text import history_lines
+
+    if output is None and form is not None:
+        output = "-"
+    if output is None and save is None:
+        raise InputError("nothing to write: give -o OUT for the curves, --save DIR, or both")
+    if output is not None:
+        format_of(output, form)
+    given = {name: options.value_of(text) for name, text in options.read_settings(settings).items()}
+    frequent = {"beta": beta, "tau": tau, "workers": workers}
+    given |= {name: value for name, value in frequent.items() if value is not None}
+    # What cannot be is refused before the results are read.
+    options.check_preset(preset)
+    api.model_and_sweeping(model, given)
+    length = options.read_period(period)
+    api.check_period(length)
+    with show.progress("reading", quiet=quiet):
+        chosen = api.choose(
+            inputs, mapping=mapping, keep_names=keep_names, aliases=aliases,
+            keep_duplicates=keep_duplicates, skip_fast=skip_fast, first=first, last=last,
+        )  # fmt: skip
+    show.warn_of_lost(chosen.lost)
+    chess = preset == "chess" or (preset == "auto" and chosen.chess)
+    fitted, sweeping = api.model_and_sweeping(model, given, chess=chess)
+    with show.warnings_told(), show.progress("sweeping", quiet=quiet, unit="sweeps") as tell:
+        found = api.fit_history(chosen, fitted, period=length, sweeping=sweeping, progress=tell)
+    if output is not None:
+        write_table(found.curves, output, form=form, made=dict(found.made))
+    if save is not None:
+        found.save(save)
+    if not quiet:
+        say = history_lines(found, said=found.said, chess=chess)
+        if output is not None:
+            say.append(f"  curves -> {'standard output' if output == '-' else output}")
+        if save is not None:
+            say.append(f"  history -> {save}")
+        typer.echo("\n".join(say), err=True)
+    if not found.converged:
+        raise typer.Exit(1)
