@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import ast
 import json
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 from tests.history.samples import simulated
-from typer.main import get_command
 
 import milepost as mp
 from milepost.api.histories import choose
-from milepost.cli.app import app
 from milepost.errors import InputError
-from milepost.history import Game, NameWarning
+from milepost.history import Game, Model, NameWarning
 from milepost.io.progress import Progress
 
 SAMPLE = Path(str(files("milepost") / "data" / "sample" / "games.pgn"))
-OURS = ("history", "plot", "questions", "tune")
-"""The commands of histories."""
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +123,7 @@ def test_saved_loaded_and_updated(history: mp.History, tmp_path: Path) -> None:
 
 
 def test_a_history_of_the_first_format_is_still_read(tmp_path: Path) -> None:
-    models: list[Any] = [mp.TTT(tau=50.0, draw=120.0), mp.TTTD(), mp.Elo(mu=900.0)]
+    models: tuple[Model, ...] = (mp.TTT(tau=50.0, draw=120.0), mp.TTTD(), mp.Elo(mu=900.0))
     for number, model in enumerate(models):
         folder = tmp_path / str(number)
         history = mp.fit_history(simulated(100, 6, 3), model)
@@ -187,22 +181,3 @@ def test_tuning_and_progress() -> None:
 def test_teams_go_the_same_way() -> None:
     games = [Game(1990, [["ann", "bob"], ["cy"]], [1, 0]), Game(1991, [["ann"], ["cy"]], [0, 1])]
     assert mp.fit_history(games).rank(1991).height == 3
-
-
-# The commands over it ---------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("command", ["history", "tune", "rank", "predict", "compare", "plot"])
-def test_commands_have_fewer_than_twenty_options(command: str) -> None:
-    found = getattr(get_command(app), "commands")[command]  # noqa: B009
-    options = [each for each in found.params if each.param_type_name == "option"]
-    assert len([each for each in options if each.name != "help"]) < 20
-
-
-@pytest.mark.parametrize("name", OURS)
-def test_commands_are_thin(name: str) -> None:
-    path = Path(mp.__file__).parent / "cli" / "commands" / f"{name}.py"
-    allowed = ("milepost.api", "milepost.report", "milepost.cli", "milepost.errors", "milepost.io")
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("milepost"):
-            assert (node.module or "").startswith(allowed), node.module

@@ -44,7 +44,7 @@ def test_the_library_refuses_what_the_command_refuses(name: str, option: str) ->
 def test_options_are_checked_when_a_model_is_made() -> None:
     for wrong in ({"beta": -1.0}, {"draw": "some"}, {"newcomers": "x"}, {"mu": float("nan")}):
         with pytest.raises(InputError, match="expected"):
-            make_model("ttt", **wrong)
+            TTT(**wrong)
     with pytest.raises(InputError, match="needs a seed"):
         TrueSkill(order="random")
     with pytest.raises(InputError, match="needs the stage converged"):

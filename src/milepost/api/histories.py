@@ -13,16 +13,9 @@ import polars as pl
 
 from milepost import history as stage
 from milepost.errors import InputError
-from milepost.games.load import read_results as read_result_files
-from milepost.games.results.choose import (
-    GAMES_COLUMNS,
-    ChosenResults,
-    are_chess,
-    choose_results,
-    speed_from_flag,
-    white_of,
-)
-from milepost.games.results.from_table import parse_mapping, results_of_table
+from milepost.games.load import read_results
+from milepost.games.results.choose import ChosenResults, are_chess, choose_results, white_of
+from milepost.games.results.from_table import parse_mapping
 from milepost.history.models import (
     TTT,
     TTTD,
@@ -37,10 +30,10 @@ from milepost.history.sweeping import Sweeping
 from milepost.history.teams.game import Game
 from milepost.history.tuning.search import free_numbers, read_axes, search_limit
 from milepost.history.tuning.tune import Tuning, parse_values
-from milepost.io.files import read_table, write_text
+from milepost.io.files import write_text
 from milepost.io.progress import Report
-from milepost.io.provenance import provenance, table_inputs
-from milepost.io.sources import are_tables, find_sources
+from milepost.io.provenance import provenance
+from milepost.io.sources import find_sources
 from milepost.tables import RESULTS
 
 if TYPE_CHECKING:
@@ -282,7 +275,8 @@ def choose(
     results
         Files, or a frame with the columns of a results table.
     mapping
-        For tables: which columns hold time, player_1, player_2, score.
+        For tables, and frames: which columns hold time, player_1, player_2, score. The names of a
+        frame are left as they are.
     keep_names
         For tables: leave the players' names as they are.
     aliases
@@ -299,40 +293,27 @@ def choose(
     Raises
     ------
     InputError
-        If something cannot be read, nothing is left, or tables do not tell in one way which games
-        are fast and those are to be left out.
+        If something cannot be read, or nothing is left.
     """
     if isinstance(results, ChosenResults):
         return results
     bounds: dict[str, Any] = {"skip_fast": skip_fast, "first": first, "last": last}
-    if not _are_paths(results):
+    wanted = parse_mapping(mapping) if isinstance(mapping, str) else dict(mapping or {})
+    files = _are_paths(results)
+    if not files and not wanted:
         if keep_names or aliases is not None or keep_duplicates:
             raise InputError("names and duplicates are settled when files are read: give files")
-        table = _table_of(results, mapping)
-        return replace(choose_results(table, **bounds), chess=are_chess(table))
-    paths = [results] if isinstance(results, str | Path) else list(results)
-    wanted = _fields(mapping)
-    sources = find_sources(paths)
-    known_as = read_table(aliases) if isinstance(aliases, str | Path) else aliases
-    options: dict[str, Any] = {"aliases": known_as, "keep_duplicates": keep_duplicates}
-    known, chess, white = True, True, None
-    if are_tables(sources):
-        options["keep_names"] = keep_names
-        columns = [_columns_of(source.name) for source in sources]
-        wanted, known = speed_from_flag(wanted, columns)
-        if skip_fast and not known:
-            raise InputError(
-                "not all tables tell in the same way which games are fast (a column fast, or "
-                "speed): map a column to speed, or make results of them one by one"
-            )
-        white = white_of(wanted)
-        chess = white is not None or (not wanted and all(c >= GAMES_COLUMNS for c in columns))
-    elif wanted or keep_names:
-        raise InputError("a mapping and names to keep are for tables; PGN headers need neither")
-    table, errors = read_result_files(paths, mapping=wanted or None, progress=progress, **options)
+        table, lost = RESULTS.conform(results), 0
+    else:
+        table, errors = read_results(
+            results, mapping=wanted or None, keep_names=keep_names or not files, aliases=aliases,
+            keep_duplicates=keep_duplicates, progress=progress,
+        )  # fmt: skip
+        lost = errors.filter(pl.col("kind").is_in(["broken", "unreadable"])).height
+    white = white_of(wanted)
     if white is not None and table["first_mover"].null_count() == len(table):
         table = table.with_columns(first_mover=pl.lit(white, dtype=pl.Int8))
-    chosen = choose_results(table, fast_known=known, **bounds)
+    chosen = choose_results(table, **bounds)
     choices = {
         "map": mapping, "keep_names": keep_names, "keep_duplicates": keep_duplicates,
         "aliases": str(aliases) if isinstance(aliases, str | Path) else aliases is not None or None,
@@ -341,9 +322,9 @@ def choose(
     return replace(
         chosen,
         choices=choices,
-        chess=chess or are_chess(table),
-        inputs=tuple(table_inputs(sources)),
-        lost=errors.filter(pl.col("kind").is_in(["broken", "unreadable"])).height,
+        chess=white is not None or are_chess(table),
+        inputs=tuple(find_sources(results).about()) if files else (),
+        lost=lost,
     )
 
 
@@ -425,30 +406,7 @@ def _whole(found: stage.History, made: Mapping[str, Any], said: tuple[str, ...])
     return History(**parts, made=made, said=said)
 
 
-def _table_of(results: Any, mapping: str | Mapping[str, str] | None) -> pl.DataFrame:
-    """A frame as a results table; with a mapping, whatever its columns are."""
-    if not mapping:
-        return RESULTS.conform(results)
-    table, refused = results_of_table(results, _fields(mapping))
-    if len(refused) and table.is_empty():
-        raise InputError(f"none of the {len(refused):,} rows can be used: {refused['reason'][0]}")
-    return table
-
-
-def _fields(mapping: str | Mapping[str, str] | None) -> dict[str, str]:
-    return parse_mapping(mapping) if isinstance(mapping, str) else dict(mapping or {})
-
-
 def _are_paths(results: Any) -> bool:
     if isinstance(results, str | Path):
         return True
     return isinstance(results, list | tuple) and all(isinstance(r, str | Path) for r in results)
-
-
-def _columns_of(name: str) -> set[str]:
-    if Path(name).suffix.lower() == ".parquet":
-        try:
-            return set(pl.read_parquet_schema(name))
-        except (pl.exceptions.PolarsError, OSError):
-            pass  # read_table says what is wrong, in one line
-    return set(read_table(name).columns)

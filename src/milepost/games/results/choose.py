@@ -5,18 +5,14 @@ Also whether results are of chess, by what they show of themselves.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
 
 from milepost.errors import InputError
-
-GAMES_COLUMNS = frozenset({"white", "black", "result", "moves"})
-"""What a games table has."""
-_FAST = ("rapid", "blitz", "bullet", "true", "yes", "1")
-"""Speeds that are fast; the last three are what a flag looks like when read as text."""
+from milepost.games.pgn.speeds import fast_games
 
 
 @dataclass(frozen=True)
@@ -39,7 +35,7 @@ class ChosenResults:
 
 def choose_results(
     results: pl.DataFrame, *, skip_fast: bool = False, first: int | None = None,
-    last: int | None = None, fast_known: bool = True,
+    last: int | None = None,
 ) -> ChosenResults:  # fmt: skip
     """Leave out fast games and other years.
 
@@ -51,8 +47,6 @@ def choose_results(
         Leave out games of the speed rapid, blitz or bullet, or flagged as fast.
     first, last
         The years, both included; `None` = without bound.
-    fast_known
-        Whether the column speed tells which games are fast.
 
     Raises
     ------
@@ -65,11 +59,12 @@ def choose_results(
         results = _of_years(results, first, last)
         years = f"{'' if first is None else first}-{'' if last is None else last}"
         said.append(f"years {years}: {len(results):,} of {before:,} results")
-    fast = results["speed"].str.to_lowercase().is_in(_FAST).fill_null(False)
-    number = int(fast.sum()) if fast_known else None
-    said.append(_about_fast(results["speed"].null_count(), number, skipped=skip_fast))
+    # A frame of the caller's own may have a speed and no flag yet.
+    fast = results.select(fast_games(results.columns).alias("fast"))["fast"]
+    number = int(fast.sum())
+    said.append(_about_fast(fast.null_count(), number, skipped=skip_fast))
     if skip_fast:
-        results = results.filter(~fast)
+        results = results.filter(~fast.fill_null(False))
     if results.is_empty():
         raise InputError("no results are left: " + "; ".join(said))
     choices = {
@@ -79,9 +74,7 @@ def choose_results(
     return ChosenResults(results, tuple(said), choices)
 
 
-def _about_fast(unknown: int, fast: int | None, *, skipped: bool) -> str:
-    if fast is None:
-        return "fast games count like the others; not all tables tell which they are"
+def _about_fast(unknown: int, fast: int, *, skipped: bool) -> str:
     line = f"{fast:,} fast games (flagged fast, or rapid, blitz, bullet) "
     line += "are left out" if skipped else "count like the others"
     return line + (f"; of {unknown:,} games the speed is not known" if unknown else "")
@@ -96,34 +89,6 @@ def _of_years(results: pl.DataFrame, first: int | None, last: int | None) -> pl.
     if last is not None:
         test = test & (year <= last)
     return results.filter(test)
-
-
-def speed_from_flag(
-    fields: Mapping[str, str], columns: Iterable[Set[str]]
-) -> tuple[dict[str, str], bool]:
-    """Read a column `fast` as the speed, where all tables have one and no other speed.
-
-    Parameters
-    ----------
-    fields
-        The mapping given by the user.
-    columns
-        The names of the columns of each table.
-
-    Returns
-    -------
-    (dict, bool)
-        The mapping with the speed, and whether it is clear which games are fast.
-    """
-    tables = list(columns)
-    if {"speed", "speed:"} & fields.keys():
-        return dict(fields), True
-    flagged = ["fast" in names for names in tables]
-    if not any(flagged):
-        return dict(fields), True
-    if all(flagged) and not any("speed" in names or names >= GAMES_COLUMNS for names in tables):
-        return {**fields, "speed": "fast"}, True
-    return dict(fields), False
 
 
 def white_of(fields: Mapping[str, str]) -> int | None:
