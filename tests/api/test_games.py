@@ -219,6 +219,20 @@ def test_where_one_criterion_leaves_out_nearly_all_it_is_said_what_to_do(tmp_pat
     assert "exclude the other speeds (rapid, blitz, bullet, correspondence)" in selection.advice
 
 
+def test_a_narrow_band_is_no_reason_for_advice_unless_nothing_is_left(tmp_path: Path) -> None:
+    path = tmp_path / "games.pgn"
+    tags = [{**tag, "Round": str(n)} for n in range(20) for tag in _round_robin_tags()]
+    path.write_text(_pgn(tags), encoding="utf-8")
+    band = mp.select_games(path, Criteria(elo=2025, within=25), keep_duplicates=True)
+    assert (len(band.games), band.read, band.advice) == (20, 120, "")
+    nobody = mp.select_games(path, Criteria(elo=2800))
+    assert "do they have Elo tags? A wider band takes in more" in nobody.advice
+    slow = Criteria(elo=2025, within=25, only=frozenset({"classical", "online"}))
+    assert "20 of 20 games were left out by one criterion: speed not known" in (
+        mp.select_games(path, slow, keep_duplicates=True).advice
+    )
+
+
 @pytest.mark.parametrize(
     "criteria",
     [

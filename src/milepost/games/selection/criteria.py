@@ -29,6 +29,7 @@ _ADVICE = {
     "too short": "were they read with their moves?",
 }
 _ADVICE_ELSE = "is that what you meant?"
+_BANDS = ("Elo of white", "Elo of black", "year")
 
 DEFAULT_WITHIN = 10
 """Points that both Elos may differ from a milepost (Regan & Haworth 2011)."""
@@ -123,11 +124,15 @@ class Selection:
     @property
     def advice(self) -> str:
         """What to do where one criterion has left out nearly all games; empty = none has."""
-        reason, count = max(self.left_out.items(), key=lambda item: item[1], default=("", 0))
-        if count < _NEARLY_ALL * self.read or not self.read:
-            return ""
-        share = f"{count:,} of {self.read:,} games were left out by one criterion: {reason}"
-        return f"{share}; {_ADVICE.get(reason, _ADVICE_ELSE)}"
+        reached = self.read
+        for reason, count in self.left_out.items():
+            # Few games have a given Elo or year: that alone is nothing to be told about.
+            usual = reason in _BANDS and len(self.games) > 0
+            if count and count >= _NEARLY_ALL * reached and not usual:
+                what = f"{count:,} of {reached:,} games were left out by one criterion: {reason}"
+                return f"{what}; {_ADVICE.get(reason, _ADVICE_ELSE)}"
+            reached -= count
+        return ""
 
 
 def prefilter(criteria: Sequence[Criteria]) -> pl.Expr:
@@ -270,7 +275,7 @@ def _header_tests(criteria: Criteria, within: int) -> list[tuple[str, pl.Expr]]:
     tests += [(name, ~has_condition(name)) for name in sorted(criteria.exclude)]
     if criteria.only:
         wanted = pl.any_horizontal(has_condition(name) for name in sorted(criteria.only))
-        if criteria.only <= set(SPEEDS):
+        if criteria.only & set(SPEEDS):
             tests.append((NO_SPEED, wanted | pl.col("speed").is_not_null()))
         tests.append((f"not {' or '.join(sorted(criteria.only))}", wanted))
     return tests
