@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -25,6 +26,7 @@ from milepost.errors import OutputError
 FAMOUS = Path(str(files("milepost") / "data" / "famous_games.pgn"))
 FULL = "No space left on device"
 READ_ONLY = "Read-only file system"
+_NOBODY = 65534
 OPTIONS = ("--depth", "3", "-j", "1", "-q")
 
 
@@ -216,9 +218,28 @@ def test_compaction_and_merging_into_what_may_only_be_read(tmp_path: Path, disk:
     assert store.merge(other) == 2
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write where the mode forbids it")
-def test_a_folder_without_permission(tmp_path: Path) -> None:
-    folder = tmp_path / "mine"
-    folder.mkdir(mode=0o500)
+@pytest.fixture
+def ordinary_user() -> Iterator[None]:
+    """Root may write where the mode forbids it: be nobody for a while."""
+    root = os.geteuid() == 0
+    if root:
+        os.seteuid(_NOBODY)
+    yield
+    if root:
+        os.seteuid(0)
+
+
+@pytest.fixture
+def foreign_folder() -> Iterator[Path]:
+    """A folder that may be seen, but not written; in a place that everybody may enter."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o555)
+    yield folder
+    folder.chmod(0o755)
+    shutil.rmtree(folder)
+
+
+@pytest.mark.usefixtures("ordinary_user")
+def test_a_folder_without_permission(foreign_folder: Path) -> None:
     with pytest.raises(OutputError, match="Permission denied"):
-        EvaluationStore(folder / "store", create=True)
+        EvaluationStore(foreign_folder / "store", create=True)

@@ -296,7 +296,8 @@ def test_any_text_is_read_without_an_exception(pieces: list[str]) -> None:
 @settings(deadline=None, derandomize=True, max_examples=100)
 @given(st.binary(max_size=200))
 def test_any_bytes_are_read_without_an_exception(data: bytes) -> None:
-    read_moves(data)
+    line = read_moves(data)
+    assert len(line.moves) == len(line.clocks) == len(line.eval_cp)
 
 
 @pytest.mark.parametrize("letter", "_=.")

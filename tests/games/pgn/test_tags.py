@@ -163,4 +163,5 @@ def test_text_survives_decoding(text: str) -> None:
 @settings(deadline=None, derandomize=True)
 @given(st.binary())
 def test_any_bytes_can_be_decoded_and_encoded_again(value: bytes) -> None:
-    decode(value).encode("utf-8")
+    text = decode(value)
+    assert decode(text.encode("utf-8")) == text
