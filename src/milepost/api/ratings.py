@@ -13,7 +13,6 @@ from milepost.analysis.engine.setup import readable_setup
 from milepost.api.decisions import Decisions, cautions_missing, decisions
 from milepost.choice.spreads import Spreads
 from milepost.errors import InputError
-from milepost.intrinsic.calibration.build import calibrate as build_calibration
 from milepost.intrinsic.calibration.calibration import (
     Calibration,
     calibration_for,
@@ -30,7 +29,6 @@ from milepost.io.progress import Report
 from milepost.io.provenance import provenance
 from milepost.io.sources import Inputs
 from milepost.report.pages import check_page_ending
-from milepost.report.ratings_page import RatingsView, write_ratings_page
 
 LEVEL = 0.95
 """Probability of intervals, if nothing else is asked for."""
@@ -91,6 +89,8 @@ class Ratings:
 
     def report(self, path: str | Path) -> None:
         """Write a page with the ratings, their intervals and plots (HTML)."""
+        from milepost.report.ratings_page import RatingsView, write_ratings_page
+
         view = RatingsView(
             ratings=self.table, by=self.by, level=self.level, calibration=self.calibration,
             decisions=self.decisions.table, names=self.decisions.names, notes=self.notes,
@@ -359,6 +359,8 @@ def calibrate(
         digests += further.inputs
     told = {"maps": list(how.kinds), "folds": how.folds, "repeats": how.repeats, "seed": how.seed}
     told |= {"c_line": list(how.c_line) if how.c_line else "", **_setup_told(rated)}
+    from milepost.intrinsic.calibration.build import calibrate as build_calibration
+
     return build_calibration(
         spreads,
         players,
