@@ -5,22 +5,37 @@ VENV := .venv
 RUN := $(VENV)/bin
 # Root may install Debian packages; others are told what is missing.
 SETUP := scripts/setup.sh
+LINT = $(RUN)/ruff check . && $(RUN)/ruff format --check . && $(RUN)/mypy
 
-.PHONY: demo test bench lint types format requirements clean
+.PHONY: demo check test slow bench docs format requirements clean
 
 demo: $(VENV)/.run
 	$(SETUP) engine
 	$(RUN)/milepost demo --output demo-output
 
+# While you work: lint, types and the fast tests.
+check: $(VENV)/.dev
+	$(LINT)
+	$(RUN)/pytest -n 2 --dist loadfile -q -m "not slow and not engine and not cluster"
+
+# Everything: what CI runs.
 test: $(VENV)/.dev
 	$(SETUP) engine
-	$(RUN)/ruff check .
-	$(RUN)/ruff format --check .
-	$(RUN)/mypy
-	$(RUN)/pytest -n 2 --dist loadfile
+	$(LINT)
+	$(RUN)/pytest -n 2 --dist loadfile --durations 10
+
+# Measure which tests are slow, and write the list that make check leaves out.
+slow: $(VENV)/.dev
+	rm -rf build/times && mkdir -p build/times
+	$(RUN)/pytest -n 2 --dist loadfile -q --times build/times
+	$(RUN)/python scripts/write_slow.py build/times
 
 bench: $(VENV)/.dev
 	@for script in benchmarks/bench_*.py; do echo "== $$script"; $(RUN)/python "$$script" || exit 1; done
+
+# The pages that are made from the code.
+docs: $(VENV)/.dev
+	$(RUN)/python scripts/write_docs.py
 
 format: $(VENV)/.dev
 	$(RUN)/ruff check --fix .
@@ -41,7 +56,3 @@ $(VENV)/.dev: pyproject.toml requirements/dev.txt
 
 clean:
 	rm -rf $(VENV) demo-output .mypy_cache .ruff_cache .pytest_cache .hypothesis
-
-.PHONY: docs
-docs: $(VENV)/.dev
-	$(RUN)/python scripts/write_docs.py

@@ -17,6 +17,7 @@ import chess
 import polars as pl
 import pytest
 from tests.analysis.run.test_run import make_engine
+from tests.cli.runner import run_inside
 from typer.testing import CliRunner, Result
 
 from milepost.analysis.engine.setup import find_engine
@@ -49,13 +50,10 @@ def opera(tmp_path: Path) -> Path:
 
 
 def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run the command line in a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "milepost", *map(str, arguments)],
-        capture_output=True,
-        check=False,
-        text=True,
-    )
+    """Run the command line."""
+    done = run_inside(*arguments)
+    out, told = done.stdout.decode(), done.stderr.decode()
+    return subprocess.CompletedProcess(done.args, done.returncode, out, told)
 
 
 @pytest.mark.usefixtures("_engine")

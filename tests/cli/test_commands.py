@@ -14,6 +14,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.cli.runner import run_inside, run_process
 from typer.main import get_command
 from typer.testing import CliRunner
 
@@ -45,19 +46,6 @@ TWO_GAMES = """[Event "First"]
 """
 
 
-def run(
-    *arguments: str | Path, stdin: bytes | None = None, cwd: Path | None = None
-) -> subprocess.CompletedProcess[bytes]:
-    """Run the command line in a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "milepost", *map(str, arguments)],
-        input=stdin,
-        capture_output=True,
-        check=False,
-        cwd=cwd,
-    )
-
-
 @pytest.fixture
 def two_games(tmp_path: Path) -> Path:
     """A good game and one whose third half-move is illegal."""
@@ -78,11 +66,11 @@ def test_every_command_has_help_and_stands_in_the_docs(command: str) -> None:
 
 
 def test_version_is_told() -> None:
-    assert run("--version").stdout.startswith(b"milepost 0.")
+    assert run_process("--version").stdout.startswith(b"milepost 0.")
 
 
 def test_a_broken_game_is_a_warning_and_exit_code_zero(two_games: Path, tmp_path: Path) -> None:
-    done = run("games", two_games, "-o", tmp_path / "games.csv")
+    done = run_inside("games", two_games, "-o", tmp_path / "games.csv")
     assert done.returncode == 0
     assert b"1 broken, 0 unreadable (500.0 per thousand games)" in done.stderr
     assert b"warning" in done.stderr
@@ -94,13 +82,13 @@ def test_a_broken_game_is_a_warning_and_exit_code_zero(two_games: Path, tmp_path
 
 
 def test_strict_makes_it_exit_code_one(two_games: Path, tmp_path: Path) -> None:
-    done = run("games", two_games, "-o", tmp_path / "games.csv", "--strict")
+    done = run_inside("games", two_games, "-o", tmp_path / "games.csv", "--strict")
     assert done.returncode == 1
     assert (tmp_path / "games.csv").exists()  # the rest was still done
 
 
 def test_a_missing_input_names_itself(tmp_path: Path) -> None:
-    done = run("games", tmp_path / "nothing.pgn", "-o", tmp_path / "games.csv")
+    done = run_inside("games", tmp_path / "nothing.pgn", "-o", tmp_path / "games.csv")
     assert done.returncode == 1
     assert b"no such file" in done.stderr
     assert b"nothing.pgn" in done.stderr
@@ -108,19 +96,21 @@ def test_a_missing_input_names_itself(tmp_path: Path) -> None:
 
 
 def test_an_unknown_ending_is_refused_before_any_work(two_games: Path, tmp_path: Path) -> None:
-    done = run("games", two_games, "-o", tmp_path / "games.xyz")
+    done = run_inside("games", two_games, "-o", tmp_path / "games.xyz")
     assert done.returncode == 1
     assert b"the ending says no known format" in done.stderr
     assert not list(tmp_path.glob("*.work"))
 
 
 def test_wrong_usage_is_exit_code_two(two_games: Path) -> None:
-    assert run("games", two_games).returncode == 2
-    assert run("nonsense").returncode == 2
+    assert run_inside("games", two_games).returncode == 2
+    assert run_inside("nonsense").returncode == 2
 
 
 def test_standard_input_and_output(two_games: Path) -> None:
-    done = run("results", "-", "-o", "-", "--quiet", stdin=gzip.compress(two_games.read_bytes()))
+    done = run_process(
+        "results", "-", "-o", "-", "--quiet", stdin=gzip.compress(two_games.read_bytes())
+    )
     lines = done.stdout.decode().splitlines()
     assert lines[0].startswith("time,player_1,player_2,score")
     assert lines[1].startswith('2001-02-03,"alpha, ann","beta, bob",1.0,1')
@@ -129,7 +119,7 @@ def test_standard_input_and_output(two_games: Path) -> None:
 
 def test_formats_hold_the_same_games(tmp_path: Path) -> None:
     for ending in ("parquet", "csv", "ndjson"):
-        assert run("games", SAMPLE, "-o", tmp_path / f"games.{ending}", "-q").returncode == 0
+        assert run_inside("games", SAMPLE, "-o", tmp_path / f"games.{ending}", "-q").returncode == 0
     parquet = pl.read_parquet(tmp_path / "games.parquet")
     ndjson = pl.read_ndjson(tmp_path / "games.ndjson", infer_schema_length=None)
     csv = pl.read_csv(tmp_path / "games.csv")
@@ -142,13 +132,13 @@ def test_the_same_command_gives_the_same_bytes_with_one_and_two_processes(tmp_pa
     for workers in (1, 2):
         path = tmp_path / str(workers) / "turns.parquet"
         path.parent.mkdir()
-        assert run("turns", SAMPLE, "-o", path, "-j", str(workers)).returncode == 0
+        assert run_inside("turns", SAMPLE, "-o", path, "-j", str(workers)).returncode == 0
         outputs.append(path.read_bytes())
     assert outputs[0] == outputs[1]
 
 
 def test_output_says_how_it_was_made(tmp_path: Path) -> None:
-    run("turns", SAMPLE, "-o", tmp_path / "turns.csv", "--book-moves", "12")
+    run_inside("turns", SAMPLE, "-o", tmp_path / "turns.csv", "--book-moves", "12")
     made = json.loads((tmp_path / "turns.csv.provenance.json").read_text(encoding="utf-8"))
     assert made["command"] == "turns"
     assert made["made_by"].startswith("milepost 0.")
@@ -159,14 +149,14 @@ def test_output_says_how_it_was_made(tmp_path: Path) -> None:
 def test_an_unwritable_folder_is_a_clear_error(two_games: Path, tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("not a folder", encoding="utf-8")
-    done = run("games", two_games, "-o", blocked / "games.csv")
+    done = run_inside("games", two_games, "-o", blocked / "games.csv")
     assert done.returncode == 1
     assert b"cannot write" in done.stderr
     assert b"Traceback" not in done.stderr
 
 
 def test_a_full_disk_is_a_clear_error(two_games: Path) -> None:
-    done = run("games", two_games, "-o", "-", "--format", "csv")
+    done = run_inside("games", two_games, "-o", "-", "--format", "csv")
     assert done.returncode == 0
     with Path("/dev/full").open("wb") as full:
         process = subprocess.run(
@@ -185,7 +175,7 @@ def test_players_lists_spellings_and_likely_duplicates(tmp_path: Path) -> None:
     text += TWO_GAMES.replace("Alpha, Ann", "Ann Alpha").replace("2001", "2002")
     path = tmp_path / "names.pgn"
     path.write_text(text, encoding="utf-8")
-    done = run("players", path, "-o", tmp_path / "players.csv")
+    done = run_inside("players", path, "-o", tmp_path / "players.csv")
     assert done.returncode == 0
     assert b"same words, other order" in done.stdout
     players = pl.read_csv(tmp_path / "players.csv")
@@ -196,7 +186,7 @@ def test_players_lists_spellings_and_likely_duplicates(tmp_path: Path) -> None:
 
 
 def test_select_prints_the_grid_and_writes_groups(tmp_path: Path) -> None:
-    done = run(
+    done = run_inside(
         *("select", SAMPLE, "-o", tmp_path / "grid.parquet", "--mileposts", "1300:2700:200"),
         *("--periods", "2021,2022-2023", "--within", "200"),
     )
@@ -221,7 +211,7 @@ def test_select_refuses_what_it_does_not_know(tmp_path: Path) -> None:
         ["--set", "cap=5"],
     )
     for extra in (*wrong, ["--periods", "2001-2002"]):
-        done = run("select", SAMPLE, "-o", tmp_path / "set.csv", *extra)
+        done = run_inside("select", SAMPLE, "-o", tmp_path / "set.csv", *extra)
         assert done.returncode == 1, extra
         assert b"Traceback" not in done.stderr
 
@@ -229,7 +219,7 @@ def test_select_refuses_what_it_does_not_know(tmp_path: Path) -> None:
 def test_select_says_what_became_of_every_game(tmp_path: Path) -> None:
     path = tmp_path / "games.pgn"
     path.write_text(TWO_GAMES, encoding="utf-8")
-    done = run("select", path, "-o", tmp_path / "set.csv", "--only", "classical")
+    done = run_inside("select", path, "-o", tmp_path / "set.csv", "--only", "classical")
     said = done.stderr.decode()
     assert done.returncode == 0, said
     assert "2 games read, 0 chosen\n          2 left out: speed not known" in said
@@ -237,7 +227,7 @@ def test_select_says_what_became_of_every_game(tmp_path: Path) -> None:
 
 
 def test_former_options_of_select_are_pointed_to(tmp_path: Path) -> None:
-    done = run("select", SAMPLE, "-o", tmp_path / "set.csv", "--min-plies", "20")
+    done = run_inside("select", SAMPLE, "-o", tmp_path / "set.csv", "--min-plies", "20")
     assert done.returncode == 2
     assert b"select --min-plies is now --set minimum_plies=N" in done.stderr
 
@@ -247,15 +237,15 @@ def test_fast_games_are_left_out_of_results_that_milepost_wrote(tmp_path: Path) 
     rows = ["A,B,1999,1,false", "B,C,1999,0.5,true", "C,A,2000,1,false", "A,B,2000,0,true"]
     lines = ["player_1,player_2,time,score,fast", *rows]
     given.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    assert run("results", given, "-o", results, "-q").returncode == 0
+    assert run_inside("results", given, "-o", results, "-q").returncode == 0
     for inputs in (given, results):
-        done = run("history", inputs, "-o", tmp_path / inputs.stem, "--skip-fast")
+        done = run_inside("history", inputs, "-o", tmp_path / inputs.stem, "--skip-fast")
         assert done.returncode == 0, done.stderr
         assert b"2 fast games (flagged fast, or rapid, blitz, bullet) are left out" in done.stderr
 
 
 def test_demo_shows_tables_and_where_they_lie(tmp_path: Path) -> None:
-    done = run("demo", "-o", tmp_path / "demo", cwd=tmp_path)
+    done = run_process("demo", "-o", tmp_path / "demo", cwd=tmp_path)
     assert done.returncode == 0
     assert b"Lasker, Emanuel" in done.stdout
     assert b"true Elo" in done.stdout
@@ -331,7 +321,7 @@ def test_a_table_of_which_nothing_can_be_used_is_an_error(tmp_path: Path) -> Non
     table = tmp_path / "tennis.csv"
     table.write_text("date,winner,loser,score\n2001-01-01,a,b,6-1 7-5\n", encoding="utf-8")
     mapping = "time=date,player_1=winner,player_2=loser"
-    done = run("results", table, "--map", mapping, "-o", tmp_path / "out.csv")
+    done = run_inside("results", table, "--map", mapping, "-o", tmp_path / "out.csv")
     assert done.returncode == 1
     assert b"none of the 1 rows can be used" in done.stderr
 
@@ -342,6 +332,6 @@ def test_options_that_a_table_cannot_use_are_refused(tmp_path: Path) -> None:
     names = tmp_path / "names.csv"
     names.write_text("spelling,name\na,b\n", encoding="utf-8")
     for extra in (["--keep-duplicates"], ["--keep-names", "--aliases", str(names)]):
-        done = run("results", table, "-o", tmp_path / "out.csv", *extra)
+        done = run_inside("results", table, "-o", tmp_path / "out.csv", *extra)
         assert done.returncode == 1, extra
         assert b"Traceback" not in done.stderr

@@ -73,7 +73,8 @@ def test_a_file_gets_lines_every_few_seconds(
         time.sleep(0.1)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) > 1
-    assert all(line.startswith("rating: 30 of 120 turns, the note, about ") for line in lines)
+    assert all(line.startswith("rating: 30 of 120 turns, about ") for line in lines)
+    assert all(line.endswith(" left, the note") for line in lines)
 
 
 def test_what_nobody_tells_of_shows_its_time(
@@ -115,7 +116,7 @@ def test_without_a_unit_the_share_is_shown(
     with show.progress("reading") as tell:
         tell(1_000, 4_000, "12 games")
         time.sleep(0.05)
-    assert capsys.readouterr().err.startswith("reading: 25 %, 12 games, about 0 s left\n")
+    assert capsys.readouterr().err.startswith("reading: 25 %, about 0 s left, 12 games\n")
 
 
 def test_times_as_people_say_them() -> None:

@@ -70,13 +70,13 @@ class _Shown(Teller):
             parts.append(f"{news.done:,.0f}{whole} {self._unit}")
         elif news.total:
             parts.append(f"{100 * news.done / news.total:.0f} %")
-        if news.note:
-            parts.append(news.note)
         if news.total and news.done:
             left = spent * (news.total / news.done - 1)
             parts.append(f"about {duration(max(left, 0.0))} left")
         else:
             parts.append(duration(spent))
+        if news.note:  # last, where a narrow terminal cuts it off
+            parts.append(news.note)
         return ", ".join(parts)
 
     def line(self) -> str:
@@ -134,9 +134,11 @@ def _bar(shown: _Shown, what: str, console: Console) -> Iterator[None]:
 
     class Words(ProgressColumn):
         def render(self, task: Any) -> Text:
-            return Text(shown.words())
+            return Text(shown.words(), no_wrap=True, overflow="ellipsis")
 
-    columns = (TextColumn("{task.description}"), BarColumn(bar_width=20), Words())
+    # The words matter more than the bar: in a narrow terminal it is short.
+    width = 20 if console.width >= 110 else 8
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=width), Words())
     with interrupts_held():  # the thread that draws must not take an interrupt meant for the job
         bar = Bar(*columns, console=console, transient=True)
         task = bar.add_task(escape(what), total=shown.news.total)
