@@ -203,8 +203,6 @@ RESULTS = Table(
         Column("name_2", _TEXT, "the second player's name as written; null = as the key"),
         Column("source", _TEXT, "the file the game stands in"),
         Column("line", pl.Int64, "the line or row in that file, from 1"),
-        Column("name_1", _TEXT, "name of player_1 as written"),
-        Column("name_2", _TEXT, "name of player_2 as written"),
     ),
 )
 

@@ -14,8 +14,7 @@ from milepost.errors import InputError, TableError
 from milepost.games.load import read_tables, settle_games
 from milepost.games.stream import Summary
 from milepost.io.files import write_table
-from milepost.io.provenance import table_inputs
-from milepost.io.sources import are_tables, find_sources
+from milepost.io.sources import find_sources
 from milepost.tables import ERRORS, GAMES
 
 
@@ -155,14 +154,14 @@ def test_pgn_and_tables_do_not_mix(tmp_path: Path) -> None:
     pgn, table = tmp_path / "a.pgn", tmp_path / "b.csv"
     for path in (pgn, table):
         path.write_text("", encoding="utf-8")
-    assert are_tables(find_sources([table]))
-    assert not are_tables(find_sources([pgn]))
+    assert find_sources([table]).are_tables
+    assert not find_sources([pgn]).are_tables
     with pytest.raises(InputError, match="not both at once"):
-        are_tables(find_sources([pgn, table]))
+        _ = find_sources([pgn, table]).are_tables
 
 
 def test_inputs_are_named_with_size_and_digest(two_tables: list[Path]) -> None:
-    assert table_inputs(find_sources(two_tables)) == [
+    assert find_sources(two_tables).about() == [
         {
             "name": str(path),
             "bytes": len(path.read_bytes()),

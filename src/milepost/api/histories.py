@@ -33,7 +33,7 @@ from milepost.history.tuning.tune import Tuning, parse_values
 from milepost.io.files import write_text
 from milepost.io.progress import Report
 from milepost.io.provenance import provenance
-from milepost.io.sources import find_sources
+from milepost.io.sources import Sources, find_sources
 from milepost.tables import RESULTS
 
 if TYPE_CHECKING:
@@ -299,14 +299,15 @@ def choose(
         return results
     bounds: dict[str, Any] = {"skip_fast": skip_fast, "first": first, "last": last}
     wanted = parse_mapping(mapping) if isinstance(mapping, str) else dict(mapping or {})
-    files = _are_paths(results)
-    if not files and not wanted:
+    sources = find_sources(results) if _are_paths(results) else None
+    if sources is None and not wanted:
         if keep_names or aliases is not None or keep_duplicates:
             raise InputError("names and duplicates are settled when files are read: give files")
         table, lost = RESULTS.conform(results), 0
     else:
         table, errors = read_results(
-            results, mapping=wanted or None, keep_names=keep_names or not files, aliases=aliases,
+            results if sources is None else sources,
+            mapping=wanted or None, keep_names=keep_names or sources is None, aliases=aliases,
             keep_duplicates=keep_duplicates, progress=progress,
         )  # fmt: skip
         lost = errors.filter(pl.col("kind").is_in(["broken", "unreadable"])).height
@@ -323,7 +324,7 @@ def choose(
         chosen,
         choices=choices,
         chess=white is not None or are_chess(table),
-        inputs=tuple(find_sources(results).about()) if files else (),
+        inputs=() if sources is None else tuple(sources.about()),
         lost=lost,
     )
 
@@ -407,6 +408,6 @@ def _whole(found: stage.History, made: Mapping[str, Any], said: tuple[str, ...])
 
 
 def _are_paths(results: Any) -> bool:
-    if isinstance(results, str | Path):
+    if isinstance(results, str | Path | Sources):
         return True
     return isinstance(results, list | tuple) and all(isinstance(r, str | Path) for r in results)

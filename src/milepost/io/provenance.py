@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from milepost import __version__
-from milepost.io.sources import Source
 
 
 def provenance(
@@ -37,8 +36,3 @@ def read_provenance(path: str | Path) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return told if isinstance(told, dict) else {}
-
-
-def table_inputs(sources: Iterable[Source]) -> list[dict[str, Any]]:
-    """Return name, size and digest of each file, for the provenance."""
-    return [source.about() for source in sources]

@@ -298,8 +298,3 @@ class _ZstdReader:
                 self._inside_frame = False
         piece, self._plain = self._plain[:size], self._plain[size:]
         return piece
-
-
-def are_tables(sources: Iterable[Source]) -> bool:
-    """Whether the inputs are tables; see `Sources.are_tables`."""
-    return Sources(sources).are_tables

@@ -160,12 +160,12 @@ def _written(
     from pathlib import Path
 
     from milepost.io.files import write_table
-    from milepost.io.provenance import provenance, table_inputs
+    from milepost.io.provenance import provenance
     from milepost.io.sources import find_sources
 
     if output is None and form is None:
         return False
-    inputs = table_inputs(find_sources([Path(folder) / "curves.parquet"]))
+    inputs = find_sources(Path(folder) / "curves.parquet").about()
     made = provenance(command, told, inputs)
     write_table(table, "-" if output is None else output, form=form, made=made)
     return True

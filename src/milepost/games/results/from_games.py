@@ -55,8 +55,6 @@ def results_of_games(games: Any) -> pl.DataFrame:
         pl.lit(1, dtype=pl.Int8).alias("first_mover"),
         pl.col("white_elo").alias("elo_1"),
         pl.col("black_elo").alias("elo_2"),
-        pl.col("white").alias("name_1"),
-        pl.col("black").alias("name_2"),
     )
     return RESULTS.conform(found).select(RESULTS.names)
 
