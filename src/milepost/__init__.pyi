@@ -68,5 +68,6 @@ from .intrinsic.calibration.calibration import Calibration as Calibration
 from .intrinsic.calibration.calibration import load_calibration as load_calibration
 from .intrinsic.rating.live import Follower as Follower
 from .intrinsic.rating.posterior import Prior as Prior
+from .io.sources import find_sources as find_sources
 
 __version__: str

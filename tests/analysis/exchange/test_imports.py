@@ -10,12 +10,13 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tests.analysis.shared_files import shared_turns
 
 from milepost.analysis.engine.setup import find_engine, make_setup
 from milepost.analysis.engine.uci import UciEngine
 from milepost.analysis.exchange.delta_text import import_delta_log, write_delta_log
 from milepost.analysis.exchange.eval_comments import comments_setup, import_eval_comments
-from milepost.analysis.exchange.scored_tables import import_shared, shared_setup, shared_turns
+from milepost.analysis.exchange.scored_tables import import_shared, shared_setup
 from milepost.analysis.plans import make_plan
 from milepost.analysis.spreads.build import make_spreads
 from milepost.analysis.store.positions import UNNAMED_MOVE

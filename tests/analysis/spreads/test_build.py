@@ -11,9 +11,10 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.analysis.shared_files import shared_turns
 
 from milepost.analysis.engine.setup import EngineSetup
-from milepost.analysis.exchange.scored_tables import import_shared, shared_turns
+from milepost.analysis.exchange.scored_tables import import_shared
 from milepost.analysis.spreads.build import make_spreads
 from milepost.analysis.store.store import EvaluationStore, stored_position
 from milepost.errors import InputError, TableError

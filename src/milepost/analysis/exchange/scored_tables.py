@@ -20,7 +20,7 @@ from milepost.analysis.store.positions import legal_moves, position_problem, sto
 from milepost.analysis.store.store import EvaluationStore
 from milepost.errors import InputError, TableError
 from milepost.io.files import UNREADABLE
-from milepost.tables import TURNS, as_frame
+from milepost.tables import as_frame
 
 _COLUMNS = ("fen", "played", "moves", "cp")
 
@@ -132,41 +132,6 @@ def _problem_of_moves(fen: str, moves: list[str]) -> str | None:
     if len(moves) < len(legal):
         return f"{len(moves)} of {len(legal)} legal moves"
     return None
-
-
-def shared_turns(data: Any) -> pl.DataFrame:
-    """Return the turns of a file in the shared schema; see `import_shared`.
-
-    The files begin behind the book and hold no turns with one legal move. Games are told apart by
-    period, milepost and game; the players go by the names of the file.
-    """
-    frame = _read_shared(data)
-    white = pl.col("ply") % 2 == 0
-
-    def mover(suffix: str = "") -> pl.Expr:
-        return pl.when(white).then(f"white{suffix}").otherwise(f"black{suffix}")
-
-    def opponent(suffix: str = "") -> pl.Expr:
-        return pl.when(white).then(f"black{suffix}").otherwise(f"white{suffix}")
-
-    turns = frame.select(
-        pl.concat_str("period", "milepost", "game", separator="/").alias("game_id"),
-        "ply",
-        pl.col("fen").str.extract(r" (\d+)$").cast(pl.Int32).alias("move_number"),
-        mover().alias("mover"),
-        opponent().alias("opponent"),
-        pl.when(white).then(pl.lit("white")).otherwise(pl.lit("black")).alias("colour"),
-        mover("_elo").alias("mover_elo"),
-        opponent("_elo").alias("opponent_elo"),
-        pl.col("fen").alias("position"),
-        "played",
-        pl.lit(False).alias("book"),
-        pl.col("repeated").alias("repetition"),
-        pl.lit(False).alias("only_move"),
-        "event",
-        pl.col("date").str.extract(r"^(\d{4})").cast(pl.Int32).alias("year"),
-    )
-    return TURNS.conform(turns).select(TURNS.names)
 
 
 def _read_shared(data: Any) -> pl.DataFrame:

@@ -28,7 +28,6 @@ _CHUNK = 5_000
 
 _Ints = npt.NDArray[np.int64]
 _Floats = npt.NDArray[np.float64]
-_Bools = npt.NDArray[np.bool_]
 
 _SCHEMA: dict[str, Any] = {
     "moves": pl.List(pl.String),
