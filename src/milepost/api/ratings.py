@@ -417,6 +417,7 @@ __all__ = [
     "calibrate",
     "calibrations",
     "check_page_ending",
+    "columns_needed",
     "find_calibration",
     "likelihood",
     "load_calibration",

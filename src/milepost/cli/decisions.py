@@ -88,8 +88,7 @@ def read_decisions(
         counts = ", ".join(f"{count:,} {name}" for name, count in decisions.counts.items() if count)
         typer.echo(f"set-up {decisions.setup}: {counts}", err=True)
     if len(decisions.errors):
-        count = len(decisions.errors)
-        typer.echo(f"{count:,} things were wrong with the games: see milepost turns", err=True)
+        show.tell_wrong(decisions.errors, quiet=quiet)
     return decisions
 
 

@@ -104,9 +104,8 @@ def _files_of(name: str, package: Path) -> Iterator[Path]:
         return
     here = package
     yield from _existing(here / "__init__.py")
-    if len(parts) > 1:
-        yield from _behind_the_face(parts[1], package)
     for part in parts[1:]:
+        yield from _behind_the_face(part, here, package)
         if (here / part).is_dir():
             here /= part
             yield from _existing(here / "__init__.py")
@@ -122,14 +121,15 @@ def _existing(path: Path) -> Iterator[Path]:
         yield path
 
 
-def _behind_the_face(name: str, package: Path) -> Iterator[Path]:
-    """The module in which a name lives that the package itself offers lazily."""
-    stub = package / "__init__.pyi"
+def _behind_the_face(name: str, folder: Path, package: Path) -> Iterator[Path]:
+    """The module in which a name lives that a folder offers lazily."""
+    stub = folder / "__init__.pyi"
     if not stub.exists():
         return
+    within = ".".join(["milepost", *folder.relative_to(package).parts])
     for module, offered in _offered(stub, stub.stat().st_mtime_ns):
         if offered == name:
-            yield from _files_of(f"milepost.{module}", package)
+            yield from _files_of(f"{within}.{module}", package)
 
 
 @cache

@@ -70,6 +70,7 @@ def rate(
     if report is not None:
         api.ratings.check_page_ending(report)
     groupings = [name for name in (by if by is not None else ["player"]) if name != "none"]
+    api.ratings.columns_needed(groupings)
     if analyse:
         shared.analyse_missing(inputs, store, setup, player, workers=workers, quiet=quiet)
     decisions = shared.read_decisions(

@@ -32,9 +32,7 @@ GROUPINGS: dict[str, tuple[tuple[str, ...], pl.Expr]] = {
         ("score",),
         pl.col("score")
         .cast(pl.Float64)
-        .replace_strict(
-            {1.0: "win", 0.5: "draw", 0.0: "loss"}, default=None, return_dtype=pl.String
-        ),
+        .replace_strict(_RESULTS, default=None, return_dtype=pl.String),
     ),
     "clock": (("clock_before",), pl.lit("over 60 min")),
     "move-range": (("move_number",), pl.lit("over 60")),
