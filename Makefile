@@ -27,7 +27,7 @@ test: $(VENV)/.dev
 # Measure which tests are slow, and write the list that make check leaves out.
 slow: $(VENV)/.dev
 	rm -rf build/times && mkdir -p build/times
-	$(RUN)/pytest -n 2 --dist loadfile -q --times build/times
+	$(RUN)/pytest -n 2 --dist loadfile -q --times=build/times
 	$(RUN)/python scripts/write_slow.py build/times
 
 bench: $(VENV)/.dev
