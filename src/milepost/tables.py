@@ -310,6 +310,12 @@ EVALUATIONS = Table(
     ),
 )
 
+OPTION = "option_"
+"""Columns of spreads whose names begin so hold a list of one number an option; agents may use them
+under the rest of the name."""
+CONTEXT = "context_"
+"""Columns of spreads whose names begin so hold one number a decision."""
+
 SPREADS = Table(
     "spreads",
     "one decision, free of what it was about",

@@ -118,3 +118,17 @@ def depth_columns(
     if len(names) != table.shape[1] or list(names) != sorted(set(names)):
         raise InputError(f"{table.shape[1]} columns need as many rising depths, got {names}")
     return table, names
+
+
+def named_column(column: npt.ArrayLike, size: int, name: str, of: str) -> Floats:
+    """Return a named column as numbers, one an option or a decision.
+
+    Raises
+    ------
+    InputError
+        If it has another length or something that is no number.
+    """
+    values = np.asarray(column, dtype=np.float64)
+    if values.shape != (size,) or not np.isfinite(values).all():
+        raise InputError(f"the column {name!r} needs one number for each {of}")
+    return values

@@ -12,7 +12,7 @@ import polars as pl
 
 from milepost.choice.checks import OUTSIDE, Floats, Ints
 from milepost.errors import TableError
-from milepost.tables import SPREADS, as_frame
+from milepost.tables import CONTEXT, OPTION, SPREADS, as_frame
 
 _YES = ["1", "1.0", "true", "yes", "x"]
 _NO = ["0", "0.0", "false", "no", ""]
@@ -180,7 +180,33 @@ def spread_arrays(data: Any, *, depths: bool = True) -> dict[str, Any]:
         "rating": frame["mover_elo"].cast(pl.Float64).fill_null(float("nan")).to_numpy(),
         "depth_values": table,
         "unlisted": unlisted,
+        "columns": {
+            name.removeprefix(OPTION): _option_column(frame, name, len(flat))
+            for name in frame.columns
+            if name.startswith(OPTION)
+        },
+        "context": {
+            name.removeprefix(CONTEXT): frame[name].cast(pl.Float64).fill_null(0.0).to_numpy()
+            for name in frame.columns
+            if name.startswith(CONTEXT)
+        },
     }
+
+
+def _option_column(frame: pl.DataFrame, name: str, size: int) -> Floats:
+    """One number an option, out of one list a decision; a decision without a list has zeros."""
+    lengths = frame["values"].list.len()
+    if (frame[name].list.len().fill_null(lengths) != lengths).any():
+        raise TableError(f"the column {name} does not have one number for each option")
+    lists = frame[name]
+    if frame[name].null_count():
+        zeros = frame.select(pl.lit(0.0).repeat_by(pl.col("values").list.len()))
+        known = frame[name].is_not_null()
+        lists = frame[name].cast(pl.List(pl.Float64)).zip_with(known, zeros.to_series())
+    flat = lists.explode(empty_as_null=False, keep_nulls=False).cast(pl.Float64).fill_null(0.0)
+    if len(flat) != size:
+        raise TableError(f"the column {name} does not have one number for each option")
+    return flat.to_numpy()
 
 
 def _depth_table(frame: pl.DataFrame, offsets: Ints) -> Floats:

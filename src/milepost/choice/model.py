@@ -17,8 +17,6 @@ from milepost.errors import InputError
 
 FLAT = "flat"
 LAPSES = (None, FLAT, "shares")
-LOSS, FIRST = "loss", "first"
-UTILITIES = (LOSS, FIRST)
 BLEND = "blend"
 _WORKING = {
     "s": "ln s",
@@ -28,6 +26,8 @@ _WORKING = {
     "kappa": "ln kappa",
     "lapse": "logit lapse",
 }
+_NAMED = 3
+"""So many utilities are named one by one; of more only the number is told."""
 S, C = 0, 1
 """Where ln s and ln c stand among the parameters."""
 
@@ -49,8 +49,8 @@ class ChoiceModel:
     depths: DepthScheme | None = None
     """How several depths count; None = the final values alone."""
     utilities: tuple[str, ...] = ()
-    """What else makes an option attractive, each with a parameter b that is added to ln y:
-    ``"loss"``, b × minus the raw loss (up to the cap); ``"first"``, b for the first-listed one."""
+    """What else makes an option attractive, each with a parameter b: b × column is added to ln y.
+    Columns, or products of two, by name; see `milepost.choice.columns`."""
     lapse: str | None = None
     """From what a lapse chooses: ``"flat"``, ``"shares"`` of the same curve; None = no lapses."""
 
@@ -60,8 +60,9 @@ class ChoiceModel:
         ratio_code(self.ratio)
         if self.lapse not in LAPSES:
             raise InputError(f"the lapse is 'flat', 'shares' or None, got {self.lapse!r}")
-        if set(self.utilities) - set(UTILITIES) or len(set(self.utilities)) < len(self.utilities):
-            raise InputError(f"utilities are some of {UTILITIES}, got {self.utilities}")
+        parts = [part for name in self.utilities for part in name.split("*")]
+        if not all(parts) or len(set(self.utilities)) < len(self.utilities):
+            raise InputError(f"utilities are names of columns, each once, got {self.utilities}")
 
     @property
     def mixes_curves(self) -> bool:
@@ -89,6 +90,13 @@ class ChoiceModel:
         return tuple(names)
 
     @property
+    def utility_places(self) -> slice:
+        """Where the parameters of the utilities stand."""
+        start = self.curve_parameters
+        start += 0 if self.depths is None else len(self.depths.names)
+        return slice(start, start + len(self.utilities))
+
+    @property
     def name(self) -> str:
         """A short name for tables."""
         parts = [self.ratio, self.curve]
@@ -96,7 +104,8 @@ class ChoiceModel:
             parts.append(self.scale.difference)
         if self.depths is not None:
             parts.append(f"{self.depths.combine}[{len(self.depths.depths)}]")
-        parts += [f"+{name}" for name in self.utilities]
+        few = len(self.utilities) <= _NAMED
+        parts += [f"+{name}" for name in self.utilities] if few else [f"+{len(self.utilities)}"]
         if self.lapse is not None:
             parts.append(f"{self.lapse} lapse")
         return " ".join(parts)

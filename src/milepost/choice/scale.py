@@ -130,11 +130,7 @@ def depth_differences(spreads: Spreads, scale: Scale, depths: Sequence[int]) -> 
     if table is None or missing:
         have = ", ".join(map(str, spreads.depths)) or "none"
         raise InputError(f"values at the depths {missing or list(depths)} are needed; have {have}")
-    filled = table.copy()
-    filled[:, -1] = spreads.values
-    for column in range(filled.shape[1] - 2, -1, -1):
-        gap = np.isnan(filled[:, column])
-        filled[gap, column] = filled[gap, column + 1]
+    filled = filled_depths(spreads)
     answer = np.empty((len(filled), len(depths)))
     for column, depth in enumerate(depths):
         if depth == spreads.depths[-1]:
@@ -144,6 +140,17 @@ def depth_differences(spreads: Spreads, scale: Scale, depths: Sequence[int]) -> 
         best = np.repeat(np.maximum.reduceat(values, spreads.offsets[:-1]), spreads.counts)
         answer[:, column] = _against(best, values, scale)
     return answer
+
+
+def filled_depths(spreads: Spreads) -> Floats:
+    """Return the values by depth, gaps filled from the next greater depth, the last the final."""
+    assert spreads.depth_values is not None
+    filled = spreads.depth_values.copy()
+    filled[:, -1] = spreads.values
+    for column in range(filled.shape[1] - 2, -1, -1):
+        gap = np.isnan(filled[:, column])
+        filled[gap, column] = filled[gap, column + 1]
+    return filled
 
 
 def _against(best: Floats, values: Floats, scale: Scale) -> Floats:

@@ -6,8 +6,8 @@ the chooser's own view in one unit (pawns, in chess), best first within a decisi
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from milepost.choice.checks import (
     decision_column,
     depth_columns,
     group_codes,
+    named_column,
     whole_numbers,
 )
 from milepost.errors import InputError
@@ -62,6 +63,11 @@ class Spreads:
     """Which choices were outside the listed options; None = none of them."""
     excluded: int = 0
     """Choices outside the listed options, left out."""
+    columns: Mapping[str, Floats] = field(default_factory=dict)
+    """What else is known of the options, by name: one number an option; see
+    `milepost.choice.columns`."""
+    context: Mapping[str, Floats] = field(default_factory=dict)
+    """What else is known of the decisions, by name: one number a decision."""
     in_pawns: bool = True
     """Whether values are in the unit of the 2011 paper, whose scale, cap and tie shift fit them;
     differences in other units are taken as they are, unless a model says otherwise."""
@@ -146,6 +152,8 @@ class Spreads:
         unlisted: npt.ArrayLike | None = None,
         outside: str = BOUND,
         in_pawns: bool = True,
+        columns: Mapping[str, npt.ArrayLike] | None = None,
+        context: Mapping[str, npt.ArrayLike] | None = None,
     ) -> Spreads:
         """Make spreads from flat arrays.
 
@@ -181,6 +189,9 @@ class Spreads:
             ``"bound"`` or ``"exclude"``.
         in_pawns
             Whether the values are pawns, or behave like them; see `Spreads.in_pawns`.
+        columns, context
+            Named columns of the options and of the decisions. Options that exist without being
+            listed have 0 in all of them.
 
         Raises
         ------
@@ -202,6 +213,14 @@ class Spreads:
             decision_column(weights, decisions, "weights", default=1.0),
             None if rating is None else decision_column(rating, decisions, "ratings"),
             *depth_columns(depth_values, depths, bounds, worth),
+            columns={
+                name: named_column(column, len(worth), name, "option")
+                for name, column in (columns or {}).items()
+            },
+            context={
+                name: named_column(column, decisions, name, "decision")
+                for name, column in (context or {}).items()
+            },
             in_pawns=in_pawns,
         )
         check_weights(spreads.weights)
@@ -260,6 +279,8 @@ class Spreads:
             weights=self.weights[wanted],
             rating=None if self.rating is None else self.rating[wanted],
             depth_values=None if self.depth_values is None else self.depth_values[rows],
+            columns={name: column[rows] for name, column in self.columns.items()},
+            context={name: column[wanted] for name, column in self.context.items()},
             places=None if self.places is None else self.places[rows],
             chosen_outside=None if self.chosen_outside is None else self.chosen_outside[wanted],
         )
@@ -309,6 +330,7 @@ def _best_first(spreads: Spreads) -> Spreads:
         chosen=picked,
         places=places,
         depth_values=None if spreads.depth_values is None else spreads.depth_values[order],
+        columns={name: column[order] for name, column in spreads.columns.items()},
     )
 
 
@@ -330,6 +352,7 @@ def _without_padding(spreads: Spreads) -> Spreads:
         offsets=offsets,
         values=spreads.values[real],
         depth_values=None if spreads.depth_values is None else spreads.depth_values[real],
+        columns={name: column[real] for name, column in spreads.columns.items()},
         places=places,
     )
 
@@ -369,6 +392,7 @@ def _with_outside(spreads: Spreads, unlisted: npt.ArrayLike | None, treatment: s
         values=whole.values[rows],
         chosen=np.where(missed, listed, whole.chosen),
         depth_values=depth_values,
+        columns={name: np.where(new, 0.0, column[rows]) for name, column in whole.columns.items()},
         places=places,
         chosen_outside=missed if number else None,
     )

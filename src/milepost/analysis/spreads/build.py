@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from milepost.analysis.engine.setup import choose_setup
+from milepost.analysis.spreads.option_columns import add_option_columns
 from milepost.analysis.spreads.option_values import MATE_PAWNS, option_values
 from milepost.analysis.spreads.premature_draws import premature_draws
 from milepost.analysis.store.positions import (
@@ -24,7 +25,7 @@ from milepost.analysis.store.positions import (
 )
 from milepost.analysis.store.store import KEY, EvaluationStore
 from milepost.errors import InputError
-from milepost.tables import DECISIONS, EVALUATIONS, SPREADS, TURNS, as_frame
+from milepost.tables import CONTEXT, DECISIONS, EVALUATIONS, OPTION, SPREADS, TURNS, as_frame
 
 LIMIT_PAWNS = 3.0
 """Turns whose best move is worth more, for either side, are left out."""
@@ -68,7 +69,9 @@ class Decisions:
 def make_spreads(turns: Any, evaluations: EvaluationStore | Any, **options: Any) -> Spreads:
     """Return the spreads of a turns table; options as for `make_decisions`."""
     decisions = make_decisions(turns, evaluations, **options)
-    return Spreads(decisions.table.select(SPREADS.names), decisions.counts, decisions.setup)
+    brought = [name for name in decisions.table.columns if name.startswith((OPTION, CONTEXT))]
+    table = decisions.table.select(*SPREADS.names, *brought)
+    return Spreads(table, decisions.counts, decisions.setup)
 
 
 def make_decisions(
@@ -155,6 +158,7 @@ def make_decisions(
     frame = sieve.leave_out(frame, [("over the limit", never if downweight else beyond)])
     frame = frame.with_columns(premature_draws(everything, frame))
     frame = frame.with_columns(_unlisted(frame, plan))
+    frame = add_option_columns(frame, everything)
     counts = sieve.counts
     counts["kept"] = len(frame)
     counts["outside the evaluated moves"] = frame["chosen"].null_count()
@@ -162,7 +166,8 @@ def make_decisions(
     counts["premature draws"] = int(frame["premature_draw"].sum())
     counts["shallower values lowered"] = int(frame["lowered"].sum())
     counts["down-weighted"] = len(frame.filter(beyond))
-    table = DECISIONS.conform(frame).select(*DECISIONS.names, *others)
+    brought = [name for name in frame.columns if name.startswith((OPTION, CONTEXT))]
+    table = DECISIONS.conform(frame).select(*DECISIONS.names, *brought, *others)
     return Decisions(table, sieve.left_out(), counts, chosen_setup)
 
 

@@ -181,16 +181,3 @@ def _combine(additive: bool, w: Floats, g: Floats, share: Floats, by_number: Flo
         share[d] /= total
         by_number[d] = share[d] - w[d]
     return top + math.log(total)
-
-
-@kernel
-def add_utility(
-    offsets: Ints, feature: Floats, column: int, theta: Floats, z: Floats, dz: Floats
-) -> None:
-    """Add a parameter times a feature of the options to z = ln y."""
-    rows = theta.shape[0]
-    for decision in range(len(offsets) - 1):
-        value = theta[decision if rows > 1 else 0, column]
-        for i in range(offsets[decision], offsets[decision + 1]):
-            z[i] += value * feature[i]
-            dz[i, column] = feature[i]

@@ -13,11 +13,77 @@ from milepost.choice.model import BLEND, FLAT, ChoiceModel
 from milepost.choice.ratios.forms import SHARES, differentiate, ratio_code, solve_all, solve_blends
 from milepost.choice.spreads import Floats, Ints
 
+_MANY = 2
+"""From so many utilities on it pays to take a direction first."""
+
 
 def evaluate_block(
+    model: ChoiceModel,
+    prepared: Prepared,
+    theta: Floats,
+    first: int,
+    last: int,
+    along: Floats | None = None,
+) -> tuple[Ints, Floats, Floats, Floats]:
+    """Return bounds, ln p, p and the derivatives of ln p for some of the decisions.
+
+    `along` gives directions in which the parameters move, as many rows as `theta`: then there is
+    one derivative only, in that direction, and a model of many parameters costs no more than one of
+    a few.
+    """
+    if along is None:
+        return _all_derivatives(model, prepared, theta, first, last)
+    mixes = model.depths is not None and model.depths.combine == MIXTURE
+    if mixes or model.lapse is not None or len(model.utilities) < _MANY:
+        bounds, ln_p, p, d_ln_p = _all_derivatives(model, prepared, theta, first, last)
+        rows = along if len(along) == 1 else along[first:last]
+        return bounds, ln_p, p, _times(d_ln_p, rows, bounds)[:, None]
+    return _one_derivative(model, prepared, theta, first, last, along)
+
+
+def _one_derivative(
+    model: ChoiceModel, prepared: Prepared, theta: Floats, first: int, last: int, along: Floats
+) -> tuple[Ints, Floats, Floats, Floats]:
+    """Take the direction before the ratio is solved: one column instead of one a parameter."""
+    spreads, scheme = prepared.spreads, model.depths
+    options = slice(int(spreads.offsets[first]), int(spreads.offsets[last]))
+    bounds = spreads.offsets[first : last + 1] - options.start
+    rows = theta if len(theta) == 1 else theta[first:last]
+    ways = along if len(along) == 1 else along[first:last]
+    size = options.stop - options.start
+    few = model.utility_places.start
+    z, ln_p, rate = np.empty(size), np.empty(size), np.empty(size)
+    by_few = np.zeros((size, few))
+    curve = curve_codes(model.curve)
+    if scheme is None:
+        proxies.base(*curve, bounds, prepared.ln_delta[options], rows, z, by_few)
+    else:
+        shape = (np.asarray(scheme.offsets), scheme.matrix, rows, z, by_few)
+        if scheme.combine == AVERAGED:
+            proxies.averaged(*curve, bounds, prepared.depth_delta[options], *shape)
+        else:
+            additive = scheme.combine == ADDITIVE
+            proxies.combined(additive, *curve, bounds, prepared.ln_depth_delta[options], *shape)
+    features, places = prepared.features[options], model.utility_places
+    z += _times(features, rows[:, places], bounds)
+    # The second column is for κ, whose derivative is known only when the ratio is solved.
+    dz = np.zeros((size, 2))
+    dz[:, 0] = _times(by_few, ways[:, :few], bounds)
+    dz[:, 0] += _times(features, ways[:, places], bounds)
+    if model.ratio != BLEND:
+        p = _solve(model, bounds, rows, z, dz[:, :1], ln_p, rate)
+        return bounds, ln_p, p, dz[:, :1]
+    at = model.place("kappa")
+    solve_blends(bounds, np.ascontiguousarray(rows[:, at]), z, dz, 1, ln_p, rate)
+    p = np.exp(ln_p)
+    differentiate(bounds, p, rate, dz)
+    ends = np.stack([np.ones(len(ways)), ways[:, at]], axis=1)
+    return bounds, ln_p, p, _times(dz, ends, bounds)[:, None]
+
+
+def _all_derivatives(
     model: ChoiceModel, prepared: Prepared, theta: Floats, first: int, last: int
 ) -> tuple[Ints, Floats, Floats, Floats]:
-    """Return bounds, ln p, p and the derivatives of ln p for some of the decisions."""
     spreads = prepared.spreads
     low, high = int(spreads.offsets[first]), int(spreads.offsets[last])
     bounds = spreads.offsets[first : last + 1] - low
@@ -96,9 +162,21 @@ def _add_utilities(
     z: Floats,
     dz: Floats,
 ) -> None:
-    for name in model.utilities:
-        feature = prepared.utilities[name][options]
-        proxies.add_utility(bounds, feature, model.place(name), theta, z, dz)
+    if model.utilities:
+        features = prepared.features[options]
+        places = model.utility_places
+        z += _times(features, theta[:, places], bounds)
+        dz[:, places] = features
+
+
+def _times(features: Floats, parameters: Floats, bounds: Ints) -> Floats:
+    """Σ parameter × feature of each option; parameters in one row for all decisions, or one each."""
+    if len(parameters) == 1:
+        alike: Floats = features @ parameters[0]
+        return alike
+    rows = np.repeat(parameters, np.diff(bounds), axis=0)
+    own: Floats = np.einsum("ik,ik->i", features, rows)
+    return own
 
 
 def _lapse(

@@ -74,6 +74,7 @@ def evaluate(
     information: bool = False,
     probabilities: bool = False,
     up_grid: Floats | None = None,
+    along: Floats | None = None,
     workers: int | None = None,
 ) -> Evaluated:
     """Evaluate a model on every decision, with derivatives.
@@ -90,12 +91,18 @@ def evaluate(
         Whether to keep the probabilities of all options as well.
     up_grid
         Points at which to work out the expected slopes of the up shares (`milepost.fit`).
+    along
+        Directions in which the parameters move, one row or one a decision: all derivatives are then
+        in that direction, a single column.
     workers
         Threads [default: all cores, where there are enough options].
     """
     rows = np.atleast_2d(np.asarray(theta, dtype=np.float64))
     spreads = prepared.spreads
     count, size = len(spreads), rows.shape[1]
+    ways = None if along is None else np.atleast_2d(np.asarray(along, dtype=np.float64))
+    if ways is not None:
+        size = 1
     answer = Evaluated(
         ln_chosen=np.empty(count),
         before=np.empty(count),
@@ -116,7 +123,7 @@ def evaluate(
     delta = prepared.finite_delta
 
     def work(first: int, last: int) -> None:
-        bounds, ln_p, p, d_ln_p = evaluate_block(model, prepared, rows, first, last)
+        bounds, ln_p, p, d_ln_p = evaluate_block(model, prepared, rows, first, last, ways)
         at = slice(first, last)
         options = slice(spreads.offsets[first], spreads.offsets[last])
         if probabilities:

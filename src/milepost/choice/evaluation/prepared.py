@@ -7,7 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from milepost.choice.model import FIRST, LOSS, ChoiceModel
+from milepost.choice.columns import option_feature
+from milepost.choice.model import ChoiceModel
 from milepost.choice.scale import (
     Scale,
     depth_differences,
@@ -27,6 +28,8 @@ class Prepared:
     """How differences were taken."""
     depths: tuple[int, ...] = ()
     """The depths of the columns of `depth_delta`."""
+    utilities: tuple[str, ...] = ()
+    """The names of the columns of `features`."""
 
     @cached_property
     def delta(self) -> Floats:
@@ -59,19 +62,18 @@ class Prepared:
         return np.where(np.isfinite(self.delta), self.delta, 0.0)
 
     @cached_property
-    def utilities(self) -> dict[str, Floats]:
-        """The features of the options that utilities multiply; 0 for padding."""
-        cap = np.inf if self.scale.cap is None else self.scale.cap
-        loss = np.where(np.isfinite(self.loss), np.minimum(self.loss, cap), 0.0)
-        first = np.zeros(len(loss))
-        first[self.spreads.offsets[:-1]] = 1.0
-        return {LOSS: -loss, FIRST: first}
+    def features(self) -> Floats:
+        """The columns of the utilities, one row an option; 0 for padding."""
+        table = np.empty((len(self.spreads.values), len(self.utilities)))
+        for column, name in enumerate(self.utilities):
+            table[:, column] = option_feature(name, self.spreads, self.scale)
+        return table
 
 
 def prepare(spreads: Spreads, model: ChoiceModel) -> Prepared:
     """Make spreads ready for a model."""
     depths = model.depths.depths if model.depths is not None else ()
-    return Prepared(spreads, model.scale, depths)
+    return Prepared(spreads, model.scale, depths, model.utilities)
 
 
 def _ln(delta: Floats) -> Floats:

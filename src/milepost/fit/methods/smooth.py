@@ -26,6 +26,9 @@ from milepost.io.shown import Shown
 CENTRE = 2100.0
 UNIT = 500.0
 _MOST_ITERATIONS = 300
+_MANY = 12
+"""With more parameters the curvature is that of the scores' outer products (Berndt, Hall, Hall &
+Hausman 1974): at the top both agree, and an array of decisions × parameters² would not fit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,14 +144,18 @@ def fit_smooth(
     def terms(values: Floats) -> tuple[float, Floats, Floats]:
         key = values.tobytes()
         if key not in seen:
-            said = evaluate(model, prepared, _rows(values, degrees, x), information=True)
+            few = len(names) <= _MANY
+            said = evaluate(model, prepared, _rows(values, degrees, x), information=few)
             score = said.d_ln_chosen[:, which] * design
             weighted = design * weights[:, None]
-            information = np.empty((len(columns), len(columns)))
-            for a, (k, _) in enumerate(columns):
-                information[a] = (
-                    (weighted[:, a] * said.information[:, k].T)[which] * design.T
-                ).sum(axis=1)
+            if few:
+                information = np.empty((len(columns), len(columns)))
+                for a, (k, _) in enumerate(columns):
+                    information[a] = (
+                        (weighted[:, a] * said.information[:, k].T)[which] * design.T
+                    ).sum(axis=1)
+            else:
+                information = score.T @ (score * weights[:, None])
             loss = -float(weights @ said.ln_chosen) / total
             seen.clear()
             seen[key] = loss, -(weights @ score) / total, information / total

@@ -9,19 +9,22 @@ joint          ln s, c and a share of lapses are smooth in Elo, fitted to all tu
                likelihood; the likeliest Elo
 joint-groups   the same, with values by depth, in groups of depths whose weights move with Elo
 joint-depths   the same with the recommended model: all depths, weights of three numbers
+joint-columns  the same with what kind of move each option is, and with terms for the opening, the
+               endgame and the worth of the position; see `milepost.intrinsic.calibration.columns`
 =============  ====================================================================================
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
 
+from milepost.choice.columns import missing_columns
 from milepost.choice.evaluation.evaluate import evaluate, prepare
 from milepost.choice.model import FLAT, ChoiceModel
 from milepost.choice.spreads import Floats, Spreads
@@ -30,11 +33,12 @@ from milepost.fit.agent import fit_model
 from milepost.fit.cohorts import CohortFits, fit_cohorts
 from milepost.fit.comparison.candidates import recommended, standard_candidates
 from milepost.fit.methods.smooth import SmoothFit, fit_smooth
+from milepost.intrinsic.calibration.columns import RATING_DEGREES, UTILITIES
 from milepost.intrinsic.calibration.paths import AgentPath, LinePath, PolynomialPath
 
 LINE, ERROR = "line", "error"
-JOINT, GROUPS, DEPTHS = "joint", "joint-groups", "joint-depths"
-KINDS = (LINE, ERROR, JOINT, GROUPS, DEPTHS)
+JOINT, GROUPS, DEPTHS, COLUMNS = "joint", "joint-groups", "joint-depths", "joint-columns"
+KINDS = (LINE, ERROR, JOINT, GROUPS, DEPTHS, COLUMNS)
 CENTRE, UNIT = 2100.0, 500.0
 MILEPOST = 100
 """Turns are gathered to the nearest multiple of this Elo."""
@@ -177,7 +181,14 @@ def _joint_model(kind: str, spreads: Spreads) -> tuple[ChoiceModel, int | Mappin
         return standard_candidates(spreads)["powers, geometric groups, lapses"].model, 1
     candidate = recommended(spreads.depths)
     assert not isinstance(candidate.degree, int)
-    return candidate.model, dict(candidate.degree)
+    if kind == DEPTHS:
+        return candidate.model, dict(candidate.degree)
+    missing = missing_columns(UTILITIES, spreads)
+    if missing:
+        raise InputError(f"{kind} needs the columns {', '.join(missing)} of the options")
+    model = replace(candidate.model, utilities=UTILITIES)
+    degrees = dict.fromkeys(UTILITIES, 0) | dict(candidate.degree) | RATING_DEGREES
+    return model, degrees
 
 
 def _line_path(fits: CohortFits, ln_s: Floats) -> LinePath:

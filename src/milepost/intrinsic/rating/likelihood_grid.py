@@ -122,10 +122,9 @@ def climb(decisions: Spreads | Prepared, path: AgentPath, rungs: Floats = RUNGS)
     ln_chosen = np.empty((len(spreads), len(rungs)))
     information = np.empty((len(spreads), len(rungs)))
     for column, rung in enumerate(rungs):
-        said = evaluate(model, prepared, path.theta(rung), information=True)
-        slope = path.slope(rung)[0]
+        said = evaluate(model, prepared, path.theta(rung), information=True, along=path.slope(rung))
         ln_chosen[:, column] = said.ln_chosen
-        information[:, column] = np.einsum("j,tjk,k->t", slope, said.information, slope)
+        information[:, column] = said.information[:, 0, 0]
     return Ladder(rungs, ln_chosen, information, spreads.weights, spreads.groups)
 
 
@@ -138,8 +137,8 @@ def climb_at_once(spreads: Spreads, path: AgentPath, rungs: Floats = RUNGS) -> L
     count, model = len(spreads), path.model
     many = spreads.take(np.tile(np.arange(count), len(rungs)))
     theta, slope = (np.repeat(each(rungs), count, axis=0) for each in (path.theta, path.slope))
-    said = evaluate(model, prepare(many, model), theta, information=True)
-    information = np.einsum("tj,tjk,tk->t", slope, said.information, slope)
+    said = evaluate(model, prepare(many, model), theta, information=True, along=slope)
+    information = said.information[:, 0, 0]
     shape = (len(rungs), count)
     return Ladder(
         rungs,

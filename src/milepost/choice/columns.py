@@ -1,0 +1,179 @@
+"""Named columns: what an agent may know of an option, or of a decision, besides its values.
+
+Option columns hold one number an option, context columns one a decision. Some are worked out here
+from the values alone; others come with the spreads, and nothing here knows what they mean. A model
+names those that it uses, or the product of two, such as ``"loss*lead"``.
+
+=========  ======================================================================================
+loss       minus the worth that the option gives away, up to the cap of the scale
+error      minus the scaled difference to the best, which projections of the error add up
+first      1 for the first-listed option
+least      -ln(1 + the least loss over all depths): a move that never looked good repels more
+rank       -ln of the option's place
+tops       share of the depths at which the option is the best
+swing      how much better the option looked at the shallower depths than at the last, up to 2
+---------  --------------------------------------------------------------------------------------
+lead       the worth of the best option, either way
+behind     how far the best option is below 0
+even       1 where the best option is worth 0, less by distance: 1 / (1 + 4 worth²)
+options    ln of the number of options
+clear      1 - exp(-gap between the two best): whether there is one good option only
+=========  ======================================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from milepost.choice.scale import Scale, filled_depths, raw_losses, scaled_differences
+from milepost.choice.spreads import Floats, Spreads
+from milepost.errors import InputError
+
+LOSS, FIRST = "loss", "first"
+PRODUCT = "*"
+MOST_LOSS = 12.0
+"""Losses beyond this are no worse, for the least loss."""
+MOST_SWING = 2.0
+
+
+def option_feature(name: str, spreads: Spreads, scale: Scale) -> Floats:
+    """Return a column, or the product of two, as one number an option; 0 for padding.
+
+    Raises
+    ------
+    InputError
+        If the spreads do not have it.
+    """
+    feature = np.ones(len(spreads.values))
+    for part in name.split(PRODUCT):
+        feature = feature * _column(part, spreads, scale)
+    feature[spreads.values == -np.inf] = 0.0
+    return feature
+
+
+def missing_columns(names: tuple[str, ...], spreads: Spreads) -> list[str]:
+    """Return the columns that some names need and the spreads do not have."""
+    known = {*_OPTION, *_CONTEXT, *spreads.columns, *spreads.context}
+    wanted = dict.fromkeys(part for name in names for part in name.split(PRODUCT))
+    return [part for part in wanted if part not in known]
+
+
+def _column(name: str, spreads: Spreads, scale: Scale) -> Floats:
+    if name in spreads.columns:
+        return spreads.columns[name]
+    if name in _OPTION:
+        return _OPTION[name](spreads, scale)
+    if name in spreads.context or name in _CONTEXT:
+        of_decision = (
+            spreads.context[name] if name in spreads.context else _CONTEXT[name](spreads, scale)
+        )
+        return np.repeat(of_decision, spreads.counts)
+    brought = ", ".join([*spreads.columns, *spreads.context]) or "none"
+    raise InputError(
+        f"these decisions have no column {name!r}; they bring {brought}, and of their values "
+        f"there are {', '.join([*_OPTION, *_CONTEXT])}"
+    )
+
+
+def _loss(spreads: Spreads, scale: Scale) -> Floats:
+    most = np.inf if scale.cap is None else scale.cap
+    losses = raw_losses(spreads)
+    return -np.where(np.isfinite(losses), np.minimum(losses, most), 0.0)
+
+
+def _error(spreads: Spreads, scale: Scale) -> Floats:
+    differences = scaled_differences(spreads, scale)
+    return -np.where(np.isfinite(differences), differences, 0.0)
+
+
+def _first(spreads: Spreads, _: Scale) -> Floats:
+    first = np.zeros(len(spreads.values))
+    first[spreads.offsets[:-1]] = 1.0
+    return first
+
+
+def _losses_by_depth(spreads: Spreads) -> Floats:
+    """Losses at each depth, a column each; the final ones alone where there are no depths."""
+    if spreads.depth_values is None:
+        return _finite(raw_losses(spreads))[:, None]
+    values = filled_depths(spreads)
+    best = np.maximum.reduceat(values, spreads.offsets[:-1], axis=0)
+    return _finite(np.repeat(best, spreads.counts, axis=0) - values)
+
+
+def _least(spreads: Spreads, _: Scale) -> Floats:
+    losses = np.minimum(_losses_by_depth(spreads).min(axis=1), MOST_LOSS)
+    answer: Floats = -np.log1p(losses)
+    return answer
+
+
+def _rank(spreads: Spreads, _: Scale) -> Floats:
+    place = np.arange(len(spreads.values)) - np.repeat(spreads.offsets[:-1], spreads.counts)
+    answer: Floats = -np.log1p(place)
+    return answer
+
+
+def _tops(spreads: Spreads, _: Scale) -> Floats:
+    answer: Floats = (_losses_by_depth(spreads) == 0.0).mean(axis=1)
+    return answer
+
+
+def _swing(spreads: Spreads, _: Scale) -> Floats:
+    losses = np.minimum(_losses_by_depth(spreads), MOST_LOSS)
+    if losses.shape[1] == 1:
+        return np.zeros(len(losses))
+    answer: Floats = np.clip(losses[:, -1] - losses[:, :-1].mean(axis=1), -MOST_SWING, MOST_SWING)
+    return answer
+
+
+def _best(spreads: Spreads) -> Floats:
+    return spreads.values[spreads.offsets[:-1]]
+
+
+def _lead(spreads: Spreads, _: Scale) -> Floats:
+    return np.abs(_best(spreads))
+
+
+def _behind(spreads: Spreads, _: Scale) -> Floats:
+    return np.maximum(-_best(spreads), 0.0)
+
+
+def _even(spreads: Spreads, _: Scale) -> Floats:
+    answer: Floats = 1.0 / (1.0 + 4.0 * _best(spreads) ** 2)
+    return answer
+
+
+def _options(spreads: Spreads, _: Scale) -> Floats:
+    answer: Floats = np.log(spreads.counts)
+    return answer
+
+
+def _clear(spreads: Spreads, _: Scale) -> Floats:
+    second = np.minimum(spreads.offsets[:-1] + 1, spreads.offsets[1:] - 1)
+    gap = _finite(_best(spreads) - spreads.values[second])
+    answer: Floats = -np.expm1(-gap)
+    return answer
+
+
+def _finite(losses: Floats) -> Floats:
+    return np.where(np.isfinite(losses), losses, MOST_LOSS)
+
+
+_OPTION: Mapping[str, Callable[[Spreads, Scale], Floats]] = {
+    LOSS: _loss,
+    "error": _error,
+    FIRST: _first,
+    "least": _least,
+    "rank": _rank,
+    "tops": _tops,
+    "swing": _swing,
+}
+_CONTEXT: Mapping[str, Callable[[Spreads, Scale], Floats]] = {
+    "lead": _lead,
+    "behind": _behind,
+    "even": _even,
+    "options": _options,
+    "clear": _clear,
+}
