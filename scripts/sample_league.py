@@ -163,16 +163,24 @@ def choose_book_move(found: Evaluation, depth: int, rng: np.random.Generator) ->
 def choose_move(row: dict[str, Any], board: chess.Board, elo: int, rng: np.random.Generator) -> str:
     """Draw a move as the agent of an Elo does, from an evaluation as the store keeps it."""
     moves = row["moves"]
-    # One turn for each move as the played one: so the options are those that a rating sees, and it
-    # is known where each move stands among them.
+    # One game for each move as the played one: so the options are those that a rating sees, and it
+    # is known where each move stands among them. The two moves before count as book: they tell
+    # what a recapture is, and are no turns themselves.
+    ply = len(board.move_stack)
+    before = {ply - back: board.move_stack[-back].uci() for back in (1, 2) if back <= ply}
     turns = pl.DataFrame(
-        {
-            "game_id": "x",
-            "ply": range(len(moves)),
-            "mover": "x",
-            "position": board.fen(),
-            "played": moves,
-        }
+        [
+            {
+                "game_id": str(number),
+                "ply": at,
+                "mover": "x",
+                "position": board.fen(),
+                "played": played,
+                "book": at < ply,
+            }
+            for number, move in enumerate(moves)
+            for at, played in {**before, ply: move}.items()
+        ]
     )
     evaluations = pl.DataFrame([row], infer_schema_length=None)
     table = make_spreads(turns, evaluations, limit_pawns=math.inf).table
