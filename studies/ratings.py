@@ -1,19 +1,18 @@
-"""How well ratings by moves do: against simpler statistics, held out, and how many turns they take.
+"""How well ratings by moves do: held out, and how many turns they take.
 
-    python -m studies.ratings baselines    # cross-validated, 2011-2014
     python -m studies.ratings heldout      # the other periods, shipped calibration
     python -m studies.ratings power        # turns to tell neighbours apart
     python -m studies.ratings plans --stores quick=DIR --stores standard=DIR …
 
 All but the last read `../shared/data/analysis`. `heldout` was run once, after everything about the
-calibration was fixed on 2011-2014.
+calibration was fixed on 2011-2014. How well they do against simpler statistics: `studies.accuracy`.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
@@ -21,33 +20,13 @@ from scipy.stats import norm
 from studies.real_spreads import ANALYSIS, RANDOM_TURNS, read_turns, spreads_of
 
 from milepost.choice import Spreads
-from milepost.choice.spreads import Ints
-from milepost.fit.comparison.compare import split_folds
 from milepost.intrinsic.calibration.calibration import Calibration, load_calibration
-from milepost.intrinsic.calibration.held_out import accuracy_table, read_unseen
-from milepost.intrinsic.calibration.maps import KINDS, fit_map
+from milepost.intrinsic.calibration.maps import fit_map
 from milepost.intrinsic.rating.interval import estimate
 from milepost.intrinsic.rating.likelihood_grid import climb
-from milepost.intrinsic.rating.simple_measures import statistic_reader, turn_statistics
 
 WHOLE_GAMES = ANALYSIS / "whole_games.parquet"
 CALIBRATION = "stockfish15.1-quick"
-
-
-def baselines(repeats: int) -> pl.DataFrame:
-    """Compare the maps with what people use instead, on games that neither has seen."""
-    spreads = spreads_of(read_turns(RANDOM_TURNS))
-    assert spreads.rating is not None
-    fold = split_folds(spreads, 5, np.random.default_rng(2011))
-    readers: dict[str, Callable[[Ints], float]] = {
-        name: statistic_reader(values, spreads.rating, fold)
-        for name, values in turn_statistics(spreads).items()
-    }
-    for kind in KINDS:
-        print(f"{kind} …", file=sys.stderr, flush=True)
-        start = fit_map(kind, spreads, covariance=False)
-        readers[f"map {kind}"] = read_unseen(kind, spreads, fold, start=start).read
-    return accuracy_table(readers, spreads, repeats=repeats)
 
 
 def heldout(found: Calibration) -> pl.DataFrame:
@@ -172,9 +151,8 @@ def plans(stores: Sequence[str], turns: str) -> pl.DataFrame:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the parts that the command line names."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="+", choices=["baselines", "heldout", "power", "plans"])
+    parser.add_argument("parts", nargs="+", choices=["heldout", "power", "plans"])
     parser.add_argument("--calibration", default=CALIBRATION)
-    parser.add_argument("--repeats", type=int, default=20)
     parser.add_argument("--stores", action="append", default=[], metavar="PLAN=DIR")
     parser.add_argument("--turns", default="turns.parquet", help="the turns of the plans' stores")
     parser.add_argument("--output", help="write the last table here (CSV)")
@@ -184,9 +162,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     table = pl.DataFrame()
     for part in options.parts:
-        if part == "baselines":
-            table = baselines(options.repeats)
-        elif part == "plans":
+        if part == "plans":
             table = plans(options.stores, options.turns)
         elif part == "power":
             table = power(load_calibration(options.calibration))

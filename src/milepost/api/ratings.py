@@ -13,6 +13,7 @@ from milepost.analysis.engine.setup import readable_setup
 from milepost.api.decisions import Decisions, cautions_missing, decisions
 from milepost.choice.spreads import Spreads
 from milepost.errors import InputError
+from milepost.intrinsic.calibration.accuracy import CUTS
 from milepost.intrinsic.calibration.calibration import (
     Calibration,
     calibration_for,
@@ -298,8 +299,8 @@ class CalibrationPlan:
     """Maps to try."""
     folds: int = 5
     """Folds, by game."""
-    repeats: int = 5
-    """How often pieces are drawn to judge the maps by."""
+    repeats: int = CUTS
+    """Random cuts into pieces; the errors of the maps are means over them."""
     seed: int = 2011
     """Draws folds and pieces."""
     c_line: tuple[float, float] | None = None
@@ -401,6 +402,7 @@ def calibrations() -> pl.DataFrame:
                 "to": round(high),
                 "rests on": ", ".join(f"{count:,} {what}" for what, count in known.counts.items()),
                 "admitted": known.admitted,
+                "accuracy": known.accuracy_text,
                 "notes": "; ".join(known.notes),
             }
         )

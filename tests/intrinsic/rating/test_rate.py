@@ -250,6 +250,8 @@ def test_lichess_formulas_have_their_published_values() -> None:
     # From +1 to 0 gives away 9.1 %: 103.1668 e^(-0.04354 x 9.1) - 3.1669 = 66.2.
     assert found["lichess accuracy"][1] == pytest.approx(66.2, abs=0.2)
     assert found["centipawn loss"].tolist() == [0.0, 100.0]
+    # A mate is worth ten pawns, as in lichess' own source.
+    assert win_percent(np.array([10.0, 299.0])) == pytest.approx([97.54, 97.54], abs=0.01)
     assert found["match rate"].tolist() == [1.0, 0.0]
     assert found["scaled difference"][1] == pytest.approx(np.log(2))
 
@@ -261,4 +263,4 @@ def test_a_statistic_reads_the_rating_that_made_it() -> None:
     read = statistic_reader(values, ratings, np.arange(20_000) % 5)
     for low in (1700, 2200, 2500):
         part = np.flatnonzero(np.abs(ratings - low) < 20)
-        assert read(part) == pytest.approx(ratings[part].mean(), abs=8)
+        assert read(part[None, :]) == pytest.approx(ratings[part].mean(), abs=8)

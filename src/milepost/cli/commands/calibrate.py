@@ -28,8 +28,9 @@ def calibrate(
     ] = "",
     folds: Annotated[int, typer.Option("--folds", min=2, help="Folds, by game.")] = 5,
     repeats: Annotated[
-        int, typer.Option("--repeats", min=1, help="How often pieces are drawn to judge maps by.")
-    ] = 5,
+        int,
+        typer.Option("--repeats", min=1, help="Random cuts that the maps' errors are means of."),
+    ] = 30,
     seed: Annotated[int, typer.Option("--seed", help="Draws folds and pieces.")] = 2011,
     c_line: Annotated[
         str | None,
@@ -107,6 +108,8 @@ def calibrations(
         typer.echo(f"  for {row['set-up']}")
         if row["rests on"]:
             typer.echo(f"  rests on {row['rests on']}")
+        if row["accuracy"]:
+            typer.echo(f"  {row['accuracy']}")
         for note in row["notes"].split("; "):
             if note:
                 typer.echo(f"  note: {note}")
@@ -117,13 +120,20 @@ def show_calibration(calibration: Calibration) -> None:
     import polars as pl
 
     shared.show_numbers(calibration.mileposts.drop("converged"), "Mileposts")
-    wanted = ["map", "log_loss", "rmse_50", "rmse_250", "rmse_1000", "cells_passed", "cells",
-              "cells_refuted", "admitted"]  # fmt: skip
+    wanted = ["map", "log_loss", "rmse_50", "rmse_250", "rmse_250_se", "rmse_1000",
+              "cells_passed", "cells", "cells_refuted", "admitted"]  # fmt: skip
     tried = calibration.tried
     shared.show_numbers(
         tried.select(name for name in wanted if name in tried.columns),
         "Maps, on games they had not seen: error in Elo by turns; gate",
     )
+    if len(calibration.accuracy):
+        wanted = ["map", "turns", "cuts", "rmse", "rmse_sd", "rmse_se", "calibrated",
+                  "calibrated_se", "slope", "bound", "ratio", "ratio_low", "ratio_high"]  # fmt: skip
+        shared.show_numbers(
+            calibration.accuracy.select(wanted),
+            "Errors in Elo over random cuts (sd over cuts, error by games drawn anew); information",
+        )
     if "failed" in tried.columns:
         for row in tried.filter(pl.col("failed").is_not_null()).iter_rows(named=True):
             typer.echo(f"not fitted: {row['map']}: {row['failed']}", err=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,24 +12,27 @@ from scipy.stats import binom, norm
 
 from milepost.choice.evaluation.evaluate import evaluate, prepare
 from milepost.choice.projections import SLIPS
-from milepost.choice.spreads import Floats, Ints, Spreads
+from milepost.choice.spreads import Floats, Spreads
 from milepost.errors import InputError
 from milepost.fit.agent import NotConvergedWarning
 from milepost.fit.cohorts import CohortFits, fit_cohorts
 from milepost.fit.comparison.compare import rating_bands, split_folds
 from milepost.fit.comparison.gate import NOISE, HeldOut, gate_table
-from milepost.intrinsic.calibration.calibration import Calibration
-from milepost.intrinsic.calibration.held_out import SIZES, accuracy_table, read_unseen
+from milepost.intrinsic.calibration.accuracy import CUTS, SIZES, Contender, accuracy_table
+from milepost.intrinsic.calibration.calibration import JUDGED_BY, Calibration
+from milepost.intrinsic.calibration.held_out import read_unseen, simple_contenders
 from milepost.intrinsic.calibration.maps import KINDS, RatingMap, fit_map, mileposts
 from milepost.intrinsic.calibration.paths import AgentPath
 from milepost.intrinsic.calibration.player_variation import Spread, at_own_elo, measure_spread
 from milepost.intrinsic.rating.likelihood_grid import RUNGS, climb
+from milepost.intrinsic.rating.simple_measures import LICHESS
 from milepost.io.progress import Progress, Report
 
-JUDGED_BY = 250
-"""Maps are chosen by their error at so many turns."""
 CHANCE = 0.05
 """A map is refuted if a true one would fail as many cells with less probability than this."""
+_TRIED = ("rmse", "rmse_sd", "rmse_se", "calibrated", "calibrated_se", "bias", "slope", "bound",
+          "correlation", "cuts")  # fmt: skip
+"""What the table of maps takes over of each size."""
 _CRITERIA = ("mm", "ad", *(f"slips{limit:g}" for limit in SLIPS))
 
 
@@ -42,7 +45,7 @@ def calibrate(
     setup_text: str = "",
     kinds: Sequence[str] = KINDS,
     folds: int = 5,
-    repeats: int = 5,
+    repeats: int = CUTS,
     seed: int = 2011,
     c_line: tuple[float, float] | None = None,
     whole_games: tuple[Spreads, Sequence[Any]] | None = None,
@@ -64,7 +67,7 @@ def calibrate(
     kinds
         The maps to try; see `milepost.intrinsic.calibration.maps`.
     folds, repeats, seed
-        Folds of the cross-validation, how often pieces are drawn from it, and the seed of both.
+        Folds of the cross-validation, random cuts that errors are the mean of, and the seed.
     c_line
         The line of c of another (reference) period for the mileposts' table [default: fitted here].
     whole_games
@@ -94,7 +97,7 @@ def calibrate(
     cohorts = fit_cohorts(mileposts(spreads), line=c_line)
     own_line = cohorts if c_line is None else fit_cohorts(mileposts(spreads))
     found: dict[str, RatingMap] = {}
-    readers: dict[str, Callable[[Ints], float]] = {}
+    contenders: dict[str, Contender] = simple_contenders(spreads, fold)
     gates: dict[str, pl.DataFrame] = {}
     rows: list[dict[str, Any]] = []
     for number, kind in enumerate(kinds):
@@ -109,15 +112,15 @@ def calibrate(
                 found.pop(kind, None)
                 rows.append({"map": kind, "failed": str(error)})
                 continue
-        readers[kind] = unseen.read
+        contenders[kind] = unseen.contender
         gates[kind] = gate_table(unseen.said, bands, labels)
         loss = -float(spreads.weights @ unseen.said.ln_chosen / spreads.weights.sum())
         rows.append({"map": kind, "log_loss": loss, **judge(gates[kind], unseen.said)})
     if not found:
         raise InputError("no map could be fitted: " + "; ".join(str(r["failed"]) for r in rows))
     tell("errors of the maps", steps - 1)
-    table = accuracy_table(readers, spreads, repeats=repeats, seed=seed)
-    tried = _tried(rows, table)
+    accuracy = accuracy_table(contenders, spreads, cuts=repeats, seed=seed, against=LICHESS)
+    tried = _tried(rows, accuracy)
     kind = choose(tried)
     best = found[kind]
     tell("spread of the players", steps - 1)
@@ -132,6 +135,7 @@ def calibrate(
         mileposts=milepost_table(cohorts),
         c_line=cohorts.line,
         tried=tried,
+        accuracy=accuracy,
         gate=gates[kind],
         counts={
             "turns": len(spreads),
@@ -196,11 +200,16 @@ def judge(gate: pl.DataFrame, said: HeldOut) -> dict[str, Any]:
 
 
 def choose(tried: pl.DataFrame) -> str:
-    """Return the map to use: the smallest error at 250 turns of those admitted, else of all."""
+    """Return the map to use: the smallest error at 250 turns of those admitted, else of all.
+
+    The calibrated error, where it is there: a map that is drawn to the middle would win by the
+    plain one.
+    """
     fitted = tried.filter(pl.col("log_loss").is_not_null())
     admitted = fitted.filter(pl.col("admitted"))
     pool = admitted if len(admitted) else fitted
-    by = f"rmse_{JUDGED_BY}" if f"rmse_{JUDGED_BY}" in pool.columns else "log_loss"
+    criteria = (f"calibrated_{JUDGED_BY}", f"rmse_{JUDGED_BY}", "log_loss")
+    by = next(name for name in criteria if name in pool.columns)
     return str(pool.sort(by, nulls_last=True)["map"][0])
 
 
@@ -227,9 +236,8 @@ def _tried(rows: list[dict[str, Any]], table: pl.DataFrame) -> pl.DataFrame:
     for row in rows:
         for size in SIZES:
             here = table.filter((pl.col("map") == row["map"]) & (pl.col("turns") == size))
-            for column in ("rmse", "bias", "correlation"):
-                if len(here) and column in here.columns:
-                    row[f"{column}_{size}"] = here[column][0]
+            if len(here):
+                row |= {f"{name}_{size}": here[name][0] for name in _TRIED}
     return pl.DataFrame(rows, infer_schema_length=None)
 
 

@@ -19,11 +19,14 @@ import polars as pl
 
 from milepost.choice.spreads import Floats
 from milepost.errors import InputError
+from milepost.intrinsic.calibration.accuracy import accuracy_line
 from milepost.intrinsic.calibration.maps import RatingMap, map_from_dict, map_to_dict
 from milepost.intrinsic.calibration.player_variation import Spread
 from milepost.io.files import write_text
 
 SCHEMA = 1
+JUDGED_BY = 250
+"""Maps are chosen by their error at so many turns."""
 _SHIPPED = "milepost.data.calibrations"
 
 
@@ -59,6 +62,19 @@ class Calibration:
     """Whether it may be used with evaluations at all; False = for comparison alone."""
     made: Mapping[str, Any] = field(default_factory=dict)
     """Version, options and digests of the inputs."""
+    accuracy: pl.DataFrame = field(default_factory=pl.DataFrame)
+    """Errors of all maps, and of what people use instead, on the same cuts; see
+    `milepost.intrinsic.calibration.accuracy`. Empty in files that are older than it."""
+
+    @property
+    def accuracy_text(self) -> str:
+        """The error of the chosen map at 250 turns, in words; empty where it is not known."""
+        text = accuracy_line(self.accuracy, self.map.kind, JUDGED_BY)
+        row = self.tried.filter(pl.col("map") == self.map.kind) if len(self.tried) else self.tried
+        if not text and len(row) and f"rmse_{JUDGED_BY}" in row.columns:
+            rmse = row[f"rmse_{JUDGED_BY}"][0]
+            return f"error at {JUDGED_BY} turns {rmse:.0f} Elo (few cuts, its own error not known)"
+        return text
 
     @property
     def range(self) -> tuple[float, float]:
@@ -109,6 +125,7 @@ class Calibration:
             "map_error": [each.tolist() for each in self.map_error],
             "spread": self.spread.to_dict(),
             "tried": self.tried.to_dicts(),
+            "accuracy": self.accuracy.to_dicts(),
             "gate": self.gate.to_dicts(),
             "made": dict(self.made),
         }
@@ -151,6 +168,7 @@ class Calibration:
                 notes=tuple(values["notes"]),
                 transferable=bool(values["transferable"]),
                 made=dict(values["made"]),
+                accuracy=pl.DataFrame(values.get("accuracy", []), infer_schema_length=None),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"{source} is a damaged calibration: {error}") from error

@@ -1,9 +1,9 @@
-"""Which map reads ratings best off games it has not seen.
+"""What a map says of games it has not seen, and the ratings it reads off them.
 
-Whole games go into folds; each map is fitted to all folds but one and read on that one. Pieces of a
-given number of turns are drawn game by game within a milepost, and their ratings compared with the
-players' own Elo. A piece may lie across folds: each of its turns is read by the map that has not
-seen it.
+Whole games go into folds; each map is fitted to all folds but one and read on that one. A piece of
+turns may lie across folds: each of its turns is read by the map that has not seen it. How good the
+readings are: `milepost.intrinsic.calibration.accuracy`; whom they wrong:
+`milepost.intrinsic.calibration.bias`.
 """
 
 from __future__ import annotations
@@ -12,33 +12,38 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import polars as pl
-from scipy.interpolate import CubicSpline
+from scipy.sparse import csr_array
 
 from milepost.choice.evaluation.evaluate import evaluate, prepare
 from milepost.choice.spreads import Floats, Ints, Spreads
-from milepost.errors import InputError
 from milepost.fit.comparison.compare import score_choices
 from milepost.fit.comparison.gate import HeldOut
 from milepost.fit.methods.percentile import GRID, up_shares
+from milepost.intrinsic.calibration.accuracy import Contender, Reader
 from milepost.intrinsic.calibration.maps import (
     CENTRE,
     ERROR,
     LEAST_TURNS,
-    MILEPOST,
     UNIT,
     RatingMap,
     expected_error,
     fit_map,
     reference_set,
 )
-from milepost.intrinsic.rating.likelihood_grid import RUNGS, climb, greatest
+from milepost.intrinsic.rating.likelihood_grid import RUNGS, climb, greatest_of_rows
+from milepost.intrinsic.rating.simple_measures import (
+    CENTIPAWNS,
+    LICHESS,
+    statistic_reader,
+    turn_statistics,
+)
 from milepost.io.progress import Progress, Report
 
-SIZES = (50, 250, 1000)
-"""Turns of a piece."""
-BEYOND = 800.0
-"""A rating farther beyond the fitted range than this counts as being there."""
+SLOW_CUTS = 3
+"""The map of 2012 fits every piece anew: it gets so many cuts, the others all."""
+
+MapFitter = Callable[[Spreads, RatingMap | None], RatingMap]
+"""From decisions, and a map to set out from, to a map."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,14 +54,26 @@ class Unseen:
     """The map."""
     maps: tuple[RatingMap, ...]
     """The fit without each fold."""
+    theta: Floats
+    """The parameters of the agent of each chooser's own Elo, a row a decision."""
+    score: Floats
+    """Derivative of each choice's log-likelihood by the rating, at the chooser's own Elo."""
+    information: Floats
+    """Expected information of each decision about the rating, there too."""
     said: HeldOut
     """What its agents of the players' own Elo say of each decision."""
-    read: Callable[[Ints], float]
-    """The rating of some decisions, by number."""
+    read: Reader
+    """The ratings of pieces, by the numbers of their decisions."""
+
+    @property
+    def contender(self) -> Contender:
+        """The map as one of those whose accuracy is compared."""
+        slow = self.maps[0].reading == "error"
+        return Contender(self.read, self.information, SLOW_CUTS if slow else None)
 
 
 def read_unseen(
-    kind: str,
+    kind: str | MapFitter,
     spreads: Spreads,
     fold: Ints,
     *,
@@ -68,7 +85,7 @@ def read_unseen(
     Parameters
     ----------
     kind
-        See `milepost.intrinsic.calibration.maps`.
+        See `milepost.intrinsic.calibration.maps`; or what fits a map of one's own.
     spreads
         The decisions, with ratings.
     fold
@@ -83,8 +100,11 @@ def read_unseen(
     maps = []
     for number in range(folds):
         if progress is not None:
-            progress(Progress(number, folds, kind))
+            progress(Progress(number, folds, kind if isinstance(kind, str) else ""))
         seen = spreads.take(fold != number)
+        if not isinstance(kind, str):
+            maps.append(kind(seen, start))
+            continue
         maps.append(
             fit_map(
                 kind,
@@ -96,104 +116,79 @@ def read_unseen(
                 least=LEAST_TURNS // 2,
             )
         )
+    return read_folds(maps, spreads, fold)
+
+
+def read_folds(maps: Sequence[RatingMap], spreads: Spreads, fold: Ints | None = None) -> Unseen:
+    """Read each fold with its map; without folds all decisions with the only one.
+
+    Parameters
+    ----------
+    maps
+        A map for each fold, all of one model.
+    spreads
+        Decisions with ratings that the maps have not seen.
+    fold
+        The fold of each decision [default: all in the first].
+    """
+    assert spreads.rating is not None
+    fold = np.zeros(len(spreads), dtype=np.int64) if fold is None else fold
     model = maps[0].path.model
     theta = np.empty((len(spreads), len(model.parameters)))
-    assert spreads.rating is not None
+    slope = np.empty_like(theta)
     for number, found in enumerate(maps):
         here = fold == number
         theta[here] = found.path.theta(spreads.rating[here])
-    said = score_choices(spreads, model, theta)
+        slope[here] = found.path.slope(spreads.rating[here])
+    own = evaluate(model, prepare(spreads, model), theta, information=True)
     reader = {"likelihood": _by_likelihood, "percentile": _by_percentile, "error": _by_error}
-    return Unseen(kind, tuple(maps), said, reader[maps[0].reading](spreads, fold, maps))
+    return Unseen(
+        kind=maps[0].kind,
+        maps=tuple(maps),
+        theta=theta,
+        score=(own.d_ln_chosen * slope).sum(axis=1),
+        information=np.einsum("tj,tjk,tk->t", slope, own.information, slope),
+        said=score_choices(spreads, model, theta),
+        read=reader[maps[0].reading](spreads, fold, maps),
+    )
 
 
-def pieces(spreads: Spreads, size: int, repeats: int, rng: np.random.Generator) -> list[Ints]:
-    """Draw pieces of decisions: games in a random order within each milepost, cut to size.
-
-    Where mileposts have fewer than twice as many turns as a piece, neighbours are put together.
-    """
+def simple_contenders(
+    spreads: Spreads, fold: Ints, names: Sequence[str] = (LICHESS, CENTIPAWNS)
+) -> dict[str, Contender]:
+    """Return what people use instead, each with a curve over Elo that has not seen the fold."""
     assert spreads.rating is not None
-    near = np.round(spreads.rating / MILEPOST).astype(np.int64)
-    typical = float(np.median(np.unique(near, return_counts=True)[1]))
-    near = (near - near.min()) // max(int(np.ceil(2 * size / typical)), 1)
-    found: list[Ints] = []
-    for _ in range(repeats):
-        place = rng.permutation(int(spreads.groups.max()) + 1)[spreads.groups]
-        for level in np.unique(near):
-            rows = np.flatnonzero(near == level)
-            rows = rows[np.argsort(place[rows], kind="stable")]
-            found += [rows[at : at + size] for at in range(0, len(rows) - size + 1, size)]
-    return found
-
-
-def errors_of(read: Callable[[Ints], float], spreads: Spreads, parts: Sequence[Ints]) -> Floats:
-    """Return true and read ratings of pieces, a row each; readings far away are brought near."""
-    assert spreads.rating is not None
-    low, high = float(spreads.rating.min()) - BEYOND, float(spreads.rating.max()) + BEYOND
-    rows = [
-        (float(spreads.rating[part].mean()), float(np.clip(read(part), low, high)))
-        for part in parts
-    ]
-    return np.array(rows, dtype=np.float64).reshape(-1, 2)
-
-
-def accuracy(pairs: Floats) -> dict[str, float]:
-    """Return bias, root mean square error, correlation and slope of readings."""
-    if len(pairs) < 3:
-        return {"pieces": float(len(pairs))}
-    true, found = pairs.T
-    gap = found - true
+    statistics = turn_statistics(spreads)
     return {
-        "pieces": float(len(pairs)),
-        "bias": float(gap.mean()),
-        "rmse": float(np.sqrt((gap**2).mean())),
-        "correlation": float(np.corrcoef(true, found)[0, 1]),
-        "slope": float(np.polyfit(true, found, 1)[0]),
+        name: Contender(statistic_reader(statistics[name], spreads.rating, fold)) for name in names
     }
 
 
-def accuracy_table(
-    readers: dict[str, Callable[[Ints], float]],
-    spreads: Spreads,
-    *,
-    sizes: Sequence[int] = SIZES,
-    repeats: int = 5,
-    seed: int = 2012,
-) -> pl.DataFrame:
-    """Return how well each reader does on pieces of each size; all get the same pieces."""
-    rows = []
-    for size in sizes:
-        parts = pieces(spreads, size, repeats, np.random.default_rng((seed, size)))
-        if not parts:
-            continue
-        rows += [
-            {"map": name, "turns": size, **accuracy(errors_of(read, spreads, parts))}
-            for name, read in readers.items()
-        ]
-    if not rows:
-        raise InputError("no milepost has enough turns to cut pieces from")
-    return pl.DataFrame(rows)
+def _sums(parts: Ints, weights: Floats, table: Floats) -> Floats:
+    """The weighted sum of a table's rows over the decisions of each piece."""
+    count, size = parts.shape
+    places = np.arange(0, count * size + 1, size)
+    chosen = parts.ravel()
+    matrix = csr_array((weights[chosen], chosen, places), shape=(count, len(table)))
+    answer: Floats = matrix @ table
+    return answer
 
 
-def _by_likelihood(
-    spreads: Spreads, fold: Ints, maps: Sequence[RatingMap]
-) -> Callable[[Ints], float]:
+def _by_likelihood(spreads: Spreads, fold: Ints, maps: Sequence[RatingMap]) -> Reader:
     table = np.empty((len(spreads), len(RUNGS)))
     for number, found in enumerate(maps):
         here = fold == number
-        table[here] = climb(spreads.take(here), found.path).ln_chosen
-    weights = spreads.weights
+        if here.any():
+            table[here] = climb(spreads.take(here), found.path).ln_chosen
 
-    def read(part: Ints) -> float:
-        return greatest(CubicSpline(RUNGS, weights[part] @ table[part]))
+    def read(parts: Ints) -> Floats:
+        return greatest_of_rows(RUNGS, _sums(parts, spreads.weights, table))
 
     return read
 
 
-def _by_percentile(
-    spreads: Spreads, fold: Ints, maps: Sequence[RatingMap]
-) -> Callable[[Ints], float]:
-    shares = np.empty((len(spreads), len(RUNGS), len(GRID)), dtype=np.float32)
+def _by_percentile(spreads: Spreads, fold: Ints, maps: Sequence[RatingMap]) -> Reader:
+    shares = np.empty((len(spreads), len(RUNGS), len(GRID)))
     for number, found in enumerate(maps):
         here = np.flatnonzero(fold == number)
         prepared = prepare(spreads.take(here), found.path.model)
@@ -202,17 +197,18 @@ def _by_percentile(
             said = evaluate(found.path.model, prepared, found.path.theta(rung))
             up_shares(said.before, said.ln_chosen, GRID, up)
             shares[here, column] = up
-    weights = spreads.weights
+    flat = shares.reshape(len(spreads), -1)
 
-    def read(part: Ints) -> float:
-        share = weights[part] / weights[part].sum()
-        gap = np.einsum("t,trq->rq", share, shares[part]) - GRID
-        return greatest(CubicSpline(RUNGS, -(gap**2).sum(axis=1)))
+    def read(parts: Ints) -> Floats:
+        total = spreads.weights[parts].sum(axis=1)
+        up = _sums(parts, spreads.weights, flat).reshape(len(parts), len(RUNGS), len(GRID))
+        gap = up / total[:, None, None] - GRID
+        return greatest_of_rows(RUNGS, -(gap**2).sum(axis=2))
 
     return read
 
 
-def _by_error(spreads: Spreads, fold: Ints, maps: Sequence[RatingMap]) -> Callable[[Ints], float]:
+def _by_error(spreads: Spreads, fold: Ints, maps: Sequence[RatingMap]) -> Reader:
     from milepost.fit.agent import fit_model
 
     lines = np.array([found.error_line for found in maps])
@@ -221,10 +217,10 @@ def _by_error(spreads: Spreads, fold: Ints, maps: Sequence[RatingMap]) -> Callab
     assert maps[0].kind == ERROR
     assert reference is not None
 
-    def read(part: Ints) -> float:
+    def read_piece(part: Ints) -> float:
         fit = fit_model(spreads.take(part), model, covariance="none")
         error, _ = expected_error(reference, model, fit.theta)
         readings = CENTRE + UNIT * (error - lines[:, 0]) / lines[:, 1]
         return float(np.bincount(fold[part], minlength=len(maps)) @ readings / len(part))
 
-    return read
+    return lambda parts: np.array([read_piece(part) for part in parts])

@@ -4,6 +4,13 @@ Every one is a number a turn whose mean falls or rises with Elo. Its map is the 
 that mean over Elo (a polynomial fitted to all turns), and a rating is where the curve has the mean
 of the turns to be rated: unbiased, as the agents' ratings are, and not drawn to the middle as a
 regression of Elo on the number would be.
+
+Lichess describes its formulas at https://lichess.org/page/accuracy; its source (lila,
+``WinPercent.scala`` and ``AccuracyPercent.scala``) has the same constants with more digits. The
+source also holds evaluations within ten pawns, as we do, and adds one point to every move's
+accuracy, which we leave out: the curve over Elo would take it off again. The accuracy of a *game*
+there is the mean of a mean weighted by the volatility of the game and of a harmonic mean. Pieces of
+turns from many games have no volatility, so here it is the plain mean over moves.
 """
 
 from __future__ import annotations
@@ -19,13 +26,17 @@ from milepost.choice.spreads import Floats, Ints, Spreads
 
 DEGREE = 2
 CAP_PAWNS = 3.0
+CEILING_PAWNS = 10.0
+LICHESS, CENTIPAWNS = "lichess accuracy", "centipawn loss"
+"""The measures that every calibration is compared with."""
 _CENTRE, _UNIT = 2100.0, 500.0
 _GRID = np.arange(0.0, 4001.0, 5.0)
 
 
 def win_percent(pawns: Floats) -> Floats:
-    """Lichess' winning chances in per cent (`ipr_math`, section 10)."""
-    answer: Floats = 50 + 50 * (2 / (1 + np.exp(-0.368208 * pawns)) - 1)
+    """Lichess' winning chances in per cent (`ipr_math`, section 10), from at most ten pawns."""
+    held = np.clip(pawns, -CEILING_PAWNS, CEILING_PAWNS)
+    answer: Floats = 50 + 50 * (2 / (1 + np.exp(-0.368208 * held)) - 1)
     return answer
 
 
@@ -45,14 +56,14 @@ def turn_statistics(spreads: Spreads) -> dict[str, Floats]:
     accuracy = 103.1668 * np.exp(-0.04354 * given_away) - 3.1669
     return {
         "match rate": (spreads.chosen == 0).astype(np.float64),
-        "centipawn loss": 100 * np.minimum(loss, 10.0),
+        CENTIPAWNS: 100 * np.minimum(loss, CEILING_PAWNS),
         "centipawn loss, capped at 3 pawns": 100 * np.minimum(loss, CAP_PAWNS),
         "scaled difference": scaled,
-        "lichess accuracy": np.clip(accuracy, 0.0, 100.0),
+        LICHESS: np.clip(accuracy, 0.0, 100.0),
     }
 
 
-def statistic_reader(values: Floats, ratings: Floats, fold: Ints) -> Callable[[Ints], float]:
+def statistic_reader(values: Floats, ratings: Floats, fold: Ints) -> Callable[[Ints], Floats]:
     """Return a reader of ratings off a number a turn, each turn by a curve that has not seen it.
 
     Parameters
@@ -63,6 +74,11 @@ def statistic_reader(values: Floats, ratings: Floats, fold: Ints) -> Callable[[I
         The rating of each turn's player.
     fold
         The fold of each turn.
+
+    Returns
+    -------
+    callable
+        From pieces (a row each, of the numbers of its turns) to a rating each.
     """
     x = (ratings - _CENTRE) / _UNIT
     inside = (ratings.min() <= _GRID) & (ratings.max() >= _GRID)
@@ -73,13 +89,19 @@ def statistic_reader(values: Floats, ratings: Floats, fold: Ints) -> Callable[[I
         curves.append(_straightened(curve((_GRID - _CENTRE) / _UNIT), inside))
     table = np.stack(curves)
 
-    def read(part: Ints) -> float:
-        share = np.bincount(fold[part], minlength=len(table)) / len(part)
-        curve = share @ table
-        rising = curve[-1] > curve[0]
-        order = curve if rising else -curve
-        wanted = values[part].mean() if rising else -values[part].mean()
-        return float(np.interp(wanted, np.maximum.accumulate(order), _GRID))
+    def read(parts: Ints) -> Floats:
+        shares = np.stack([(fold[parts] == number).mean(axis=1) for number in range(len(table))])
+        curves = shares.T @ table
+        turn = np.where(curves[:, -1] > curves[:, 0], 1.0, -1.0)
+        order = np.maximum.accumulate(turn[:, None] * curves, axis=1)
+        wanted = turn * values[parts].mean(axis=1)
+        # Each piece has a curve of its own: linear interpolation, row by row.
+        above = np.clip((order < wanted[:, None]).sum(axis=1), 1, len(_GRID) - 1)
+        rows = np.arange(len(parts))
+        low, high = order[rows, above - 1], order[rows, above]
+        step = np.divide(wanted - low, high - low, out=np.ones(len(parts)), where=high > low)
+        answer: Floats = _GRID[above - 1] + np.clip(step, 0.0, 1.0) * (_GRID[1] - _GRID[0])
+        return answer
 
     return read
 
