@@ -55,9 +55,9 @@ def measure(
 def as_markdown(table: pl.DataFrame) -> str:
     """Return the table for a page: a row a reader, error ± its error, calibrated, bound, ratio."""
     sizes = table["turns"].unique(maintain_order=True).to_list()
-    lines = ["| | " + " | ".join(f"{size:,} turns" for size in sizes) + " | slope at 250 "
-             "| calibrated at 250 | sd over cuts | bound at 250 | information at 250 |"]  # fmt: skip
-    lines.append("|---" * (len(sizes) + 6) + "|")
+    heads = [f"{size:,} turns" for size in sizes]
+    heads += ["slope at 250", "calibrated", "sd over cuts", "bound", "information"]
+    lines = ["| | " + " | ".join(heads) + " |", "|---" * (len(heads) + 1) + "|"]
     for name in table["map"].unique(maintain_order=True):
         rows = {row["turns"]: row for row in table.filter(map=name).iter_rows(named=True)}
         cells = [_with_error(rows.get(size), "rmse") for size in sizes]

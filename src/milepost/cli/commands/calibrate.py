@@ -29,7 +29,7 @@ def calibrate(
     folds: Annotated[int, typer.Option("--folds", min=2, help="Folds, by game.")] = 5,
     repeats: Annotated[
         int,
-        typer.Option("--repeats", min=1, help="Random cuts that the maps' errors are means of."),
+        typer.Option("--repeats", min=1, help="Random cuts that the errors are means of."),
     ] = 30,
     seed: Annotated[int, typer.Option("--seed", help="Draws folds and pieces.")] = 2011,
     c_line: Annotated[
@@ -128,8 +128,8 @@ def show_calibration(calibration: Calibration) -> None:
         "Maps, on games they had not seen: error in Elo by turns; gate",
     )
     if len(calibration.accuracy):
-        wanted = ["map", "turns", "cuts", "rmse", "rmse_sd", "rmse_se", "calibrated",
-                  "calibrated_se", "slope", "bound", "ratio", "ratio_low", "ratio_high"]  # fmt: skip
+        wanted = ["map", "turns", "cuts", "rmse", "rmse_sd", "rmse_se", "calibrated", "slope",
+                  "bound", "ratio", "ratio_low", "ratio_high"]  # fmt: skip
         shared.show_numbers(
             calibration.accuracy.select(wanted),
             "Errors in Elo over random cuts (sd over cuts, error by games drawn anew); information",

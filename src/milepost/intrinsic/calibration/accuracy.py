@@ -7,9 +7,9 @@ error is the mean over many. But the pieces of different cuts hold the same game
 cuts says how much the luck of one cut was worth, not how far the mean may be off. That comes from
 drawing games anew, with replacement, and cutting those. There what a whole milepost is off the
 reader's line, mostly luck too, is taken for the truth: otherwise it would count twice (a test
-checks on simulated sets of games that the stated error is right). The maps are not fitted anew: it is the error for the
-maps as they are. And as a piece may lie across folds, the error of a map itself, which all players
-share (`Calibration.map_error`), hardly shows in these figures.
+checks on simulated sets of games that the stated error is right). The maps are not fitted anew: it
+is the error for the maps as they are. And as a piece may lie across folds, the error of a map
+itself, which all players share (`Calibration.map_error`), hardly shows in these figures.
 
 Beside the root mean square error stands the *calibrated* one. A reader that is drawn to the middle
 (slope under 1) has small errors in the middle of the range and tells players apart no better; so
@@ -275,7 +275,7 @@ def _rows(
             half = float(norm.ppf(0.5 + LEVEL / 2)) * drawn.error(name, "ratio", len(each))
             row |= {"ratio": ratio}
             row |= {"ratio_low": ratio * np.exp(-half), "ratio_high": ratio * np.exp(half)}
-        yield {key: None if value != value else value for key, value in row.items()}
+        yield {key: None if _unknown(value) else value for key, value in row.items()}
 
 
 class _Redrawn:
@@ -325,6 +325,10 @@ def calibrated_squares(readings: Sequence[_Readings]) -> tuple[Floats, float]:
         gap = each.read - (start + slope * each.true)
         squares.append((gap**2).sum() / max(len(gap) - 2, 1))
     return np.array(squares) / slope**2, float(slope)
+
+
+def _unknown(value: Any) -> bool:
+    return isinstance(value, float) and bool(np.isnan(value))
 
 
 def _sd(values: Floats) -> float:

@@ -194,7 +194,8 @@ def greatest_of_rows(rungs: Floats, rows: Floats) -> Floats:
         middle = (low + high) / 2
         rising = slope(middle) > 0
         low, high = np.where(rising, middle, low), np.where(rising, high, middle)
-    return np.where(inside, (low + high) / 2, fine[best])
+    answer: Floats = np.where(inside, (low + high) / 2, fine[best])
+    return answer
 
 
 def drop_points(function: CubicSpline, top: float, drop: float) -> tuple[float, float]:
