@@ -354,6 +354,12 @@ DECISIONS = Table(
             for column in TURNS.columns
             if column.name in _OF_THE_TURN
         ),
+        Column(
+            "score_doubt",
+            pl.Boolean,
+            "the move and its answer, or the move that it answers, both overlook more than five "
+            "pawns: perhaps an error of the game score; null = not known",
+        ),
     ),
 )
 

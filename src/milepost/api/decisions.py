@@ -39,6 +39,9 @@ class TurnRules:
     """Keep book turns."""
     keep_repetitions: bool = False
     """Keep positions that stood before in the game."""
+    keep_score_doubts: bool = True
+    """Keep possible errors of the game score, marked; see
+    `milepost.analysis.spreads.score_doubts`."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -262,6 +265,20 @@ def _of_games(
             stacklevel=3,
         )
     return found
+
+
+def score_doubts_told(table: pl.DataFrame) -> str:
+    """Return how many decisions may be errors of the game score; empty if that is not known."""
+    if "score_doubt" not in table.columns or not len(table):
+        return ""
+    count = int(table["score_doubt"].fill_null(False).sum())
+    if not count:
+        return ""
+    rate = 10_000 * count / len(table)
+    return (
+        f"{count:,} of {len(table):,} turns ({rate:.1f} in 10,000) may be errors of the game "
+        "score: both sides overlook more than five pawns in a row"
+    )
 
 
 def cautions_missing(table: pl.DataFrame) -> list[str]:

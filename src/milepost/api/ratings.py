@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from milepost.analysis.engine.setup import readable_setup
-from milepost.api.decisions import Decisions, cautions_missing, decisions
+from milepost.api.decisions import Decisions, cautions_missing, decisions, score_doubts_told
 from milepost.choice.spreads import Spreads
 from milepost.errors import InputError
 from milepost.intrinsic.calibration.accuracy import CUTS
@@ -189,6 +189,9 @@ def _setup_told(rated: Decisions) -> dict[str, Any]:
 
 def _notes(rated: Decisions, calibration: Calibration) -> Iterable[str]:
     yield from calibration.notes
+    doubts = score_doubts_told(rated.table)
+    if doubts:
+        yield doubts
     unknown = cautions_missing(rated.table)
     if unknown:
         yield (

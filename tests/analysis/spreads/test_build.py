@@ -113,6 +113,7 @@ def test_spreads_are_those_of_plain_loops(random_turns: pl.DataFrame, tmp_path: 
         ("outside the evaluated moves", 0),
         ("with unlisted options", 0),
         ("premature draws", spreads.table["premature_draw"].sum()),
+        ("possible errors of the game score", 0),
         ("shallower values lowered", 0),
         ("down-weighted", 0),
     ]

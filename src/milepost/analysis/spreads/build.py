@@ -17,6 +17,7 @@ from milepost.analysis.engine.setup import choose_setup
 from milepost.analysis.spreads.option_columns import add_option_columns
 from milepost.analysis.spreads.option_values import MATE_PAWNS, option_values
 from milepost.analysis.spreads.premature_draws import premature_draws
+from milepost.analysis.spreads.score_doubts import score_doubts
 from milepost.analysis.store.positions import (
     count_legal,
     is_legal,
@@ -31,6 +32,8 @@ LIMIT_PAWNS = 3.0
 """Turns whose best move is worth more, for either side, are left out."""
 NOT_ANALYSED = "not analysed"
 """The reason for which turns are left out that the store does not hold."""
+SCORE_DOUBTS = "possible errors of the game score"
+"""Under this name they are counted, left out or kept."""
 _ILLEGAL = "with an illegal played move"
 FALL_PAWNS = 1.0
 """Down-weighting: so far beyond the limit a turn counts half."""
@@ -84,17 +87,19 @@ def make_decisions(
     mate_pawns: float = MATE_PAWNS,
     keep_book: bool = False,
     keep_repetitions: bool = False,
+    keep_score_doubts: bool = True,
 ) -> Decisions:
     """Return the decisions of a turns table.
 
     Left out, in this order: turns of Chess960 and of other variants, turns without a position, book
     turns, repetitions, turns with one legal move, turns without a played move, turns that were not
     analysed, turns whose played move is not legal, and turns whose best move is worth more than the
-    limit for either side. A flag that the table does not give counts as no. A legal played move
-    outside the evaluated ones stays, with `chosen` null. Options and their order: see
-    `milepost.analysis.spreads.option_values`; premature draws: see
-    `milepost.analysis.spreads.premature_draws`, which needs all turns of the games, book too, to
-    see earlier positions.
+    limit for either side, and, if so asked, possible errors of the game score. A flag that the
+    table does not give counts as no. A legal played move outside the evaluated ones stays, with
+    `chosen` null. Options and their order: see `milepost.analysis.spreads.option_values`; premature
+    draws: see `milepost.analysis.spreads.premature_draws`, which needs all turns of the games, book
+    too, to see earlier positions; possible errors of the score: see
+    `milepost.analysis.spreads.score_doubts`, which looks at the turns over the limit too.
 
     Parameters
     ----------
@@ -111,7 +116,7 @@ def make_decisions(
         it leaves 1 without a kink, is 1/2 one pawn beyond, 1/5 two pawns, 1/10 three.
     mate_pawns
         What a mate is worth; see `milepost.analysis.spreads.option_values.pawns`.
-    keep_book, keep_repetitions
+    keep_book, keep_repetitions, keep_score_doubts
         Keep those turns.
 
     Returns
@@ -154,8 +159,12 @@ def make_decisions(
     frame = frame.hstack(worth).with_columns(_weight(limit_pawns).alias("weight"))
     frame = frame.with_columns(_place_of_played(frame))
     frame = sieve.leave_out(frame.with_columns(_illegal(frame)), [(_ILLEGAL, pl.col(_ILLEGAL))])
+    frame = frame.with_columns(score_doubts(everything, frame))
+    doubted = pl.col("score_doubt").fill_null(False)
     beyond = pl.col("values").list.first().abs() > limit_pawns
     frame = sieve.leave_out(frame, [("over the limit", never if downweight else beyond)])
+    if not keep_score_doubts:
+        frame = sieve.leave_out(frame, [(SCORE_DOUBTS, doubted)])
     frame = frame.with_columns(premature_draws(everything, frame))
     frame = frame.with_columns(_unlisted(frame, plan))
     frame = add_option_columns(frame, everything)
@@ -164,6 +173,7 @@ def make_decisions(
     counts["outside the evaluated moves"] = frame["chosen"].null_count()
     counts["with unlisted options"] = len(frame.filter(pl.col("unlisted") > 0))
     counts["premature draws"] = int(frame["premature_draw"].sum())
+    counts[SCORE_DOUBTS] = counts.get(SCORE_DOUBTS, 0) + int(frame["score_doubt"].sum())
     counts["shallower values lowered"] = int(frame["lowered"].sum())
     counts["down-weighted"] = len(frame.filter(beyond))
     brought = [name for name in frame.columns if name.startswith((OPTION, CONTEXT))]

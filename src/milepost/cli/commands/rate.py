@@ -90,6 +90,9 @@ def rate(
         ratings.report(report)
     if output != "-":
         _show(ratings, most)
+    doubts = api.decisions.score_doubts_told(decisions.table)
+    if doubts and not quiet:
+        typer.echo(doubts, err=True)
     for path in (output, report):
         if not quiet and path not in {None, "-"}:
             typer.echo(f"{len(ratings):,} ratings -> {path}", err=True)

@@ -33,6 +33,14 @@ def spreads(
     keep_repetitions: Annotated[
         bool, typer.Option("--keep-repetitions", help="Keep positions that stood before.")
     ] = False,
+    drop_score_doubts: Annotated[
+        bool,
+        typer.Option(
+            "--drop-score-doubts",
+            help="Leave out possible errors of the game score, where both sides overlook more "
+            "than five pawns in a row.",
+        ),
+    ] = False,
     book_moves: Annotated[
         int, typer.Option("--book-moves", min=0, help="Moves a side that are book and left out.")
     ] = 8,
@@ -51,6 +59,7 @@ def spreads(
     rules = api.decisions.TurnRules(
         limit_pawns=limit_pawns, downweight=downweight, mate_pawns=mate_pawns,
         keep_book=keep_book, keep_repetitions=keep_repetitions,
+        keep_score_doubts=not drop_score_doubts,
     )  # fmt: skip
     decisions = shared.read_decisions(
         inputs, store, setup=setup, workers=workers, quiet=quiet, rules=rules,

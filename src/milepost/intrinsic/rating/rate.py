@@ -314,6 +314,8 @@ def _warnings(
             yield f"own Elo outside the calibrated {low:.0f}-{high:.0f}"
     if "speed" in turns.columns and turns["speed"].is_in(["rapid", "blitz", "bullet"]).any():
         yield "fast games: calibrated on slow ones, and a server's rating is no Elo"
+    if "score_doubt" in turns.columns and (doubts := turns["score_doubt"].sum()):
+        yield f"possible errors of the game score: {doubts}"
     if "opponent" in turns.columns and turns["opponent"].n_unique() == 1 and found.games > 1:
         yield "one opponent"
     if "mover" in turns.columns and turns["mover"].n_unique() > 1:
