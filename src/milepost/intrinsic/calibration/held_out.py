@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -175,33 +176,38 @@ def _sums(parts: Ints, weights: Floats, table: Floats) -> Floats:
 
 
 def _by_likelihood(spreads: Spreads, fold: Ints, maps: Sequence[RatingMap]) -> Reader:
-    table = np.empty((len(spreads), len(RUNGS)))
-    for number, found in enumerate(maps):
-        here = fold == number
-        if here.any():
-            table[here] = climb(spreads.take(here), found.path).ln_chosen
+    @cache  # worked out when the first piece is read: biases need none
+    def table() -> Floats:
+        answer = np.empty((len(spreads), len(RUNGS)))
+        for number, found in enumerate(maps):
+            here = fold == number
+            if here.any():
+                answer[here] = climb(spreads.take(here), found.path).ln_chosen
+        return answer
 
     def read(parts: Ints) -> Floats:
-        return greatest_of_rows(RUNGS, _sums(parts, spreads.weights, table))
+        return greatest_of_rows(RUNGS, _sums(parts, spreads.weights, table()))
 
     return read
 
 
 def _by_percentile(spreads: Spreads, fold: Ints, maps: Sequence[RatingMap]) -> Reader:
-    shares = np.empty((len(spreads), len(RUNGS), len(GRID)))
-    for number, found in enumerate(maps):
-        here = np.flatnonzero(fold == number)
-        prepared = prepare(spreads.take(here), found.path.model)
-        up = np.empty((len(here), len(GRID)))
-        for column, rung in enumerate(RUNGS):
-            said = evaluate(found.path.model, prepared, found.path.theta(rung))
-            up_shares(said.before, said.ln_chosen, GRID, up)
-            shares[here, column] = up
-    flat = shares.reshape(len(spreads), -1)
+    @cache
+    def table() -> Floats:
+        shares = np.empty((len(spreads), len(RUNGS), len(GRID)))
+        for number, found in enumerate(maps):
+            here = np.flatnonzero(fold == number)
+            prepared = prepare(spreads.take(here), found.path.model)
+            up = np.empty((len(here), len(GRID)))
+            for column, rung in enumerate(RUNGS):
+                said = evaluate(found.path.model, prepared, found.path.theta(rung))
+                up_shares(said.before, said.ln_chosen, GRID, up)
+                shares[here, column] = up
+        return shares.reshape(len(spreads), -1)
 
     def read(parts: Ints) -> Floats:
         total = spreads.weights[parts].sum(axis=1)
-        up = _sums(parts, spreads.weights, flat).reshape(len(parts), len(RUNGS), len(GRID))
+        up = _sums(parts, spreads.weights, table()).reshape(len(parts), len(RUNGS), len(GRID))
         gap = up / total[:, None, None] - GRID
         return greatest_of_rows(RUNGS, -(gap**2).sum(axis=2))
 
