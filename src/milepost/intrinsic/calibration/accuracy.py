@@ -8,8 +8,9 @@ cuts says how much the luck of one cut was worth, not how far the mean may be of
 drawing games anew, with replacement, and cutting those. There what a whole milepost is off the
 reader's line, mostly luck too, is taken for the truth: otherwise it would count twice (a test
 checks on simulated sets of games that the stated error is right). The maps are not fitted anew: it
-is the error for the maps as they are. And as a piece may lie across folds, the error of a map
-itself, which all players share (`Calibration.map_error`), hardly shows in these figures.
+is the error for the maps as they are (that of the calibrated error, below, contains what a new line
+over Elo would change). And as a piece may lie across folds, the error of a map itself, which all
+players share (`Calibration.map_error`), hardly shows in these figures.
 
 Beside the root mean square error stands the *calibrated* one. A reader that is drawn to the middle
 (slope under 1) has small errors in the middle of the range and tells players apart no better; so
@@ -37,7 +38,9 @@ SIZES = (50, 250, 1000)
 CUTS = 30
 """Random cuts that an error is the mean of."""
 RESAMPLES = 100
-"""How often games are drawn anew for the error of that mean; each time they are cut twice."""
+"""How often games are drawn anew for the error of that mean."""
+CUTS_EACH = 4
+"""Cuts of each drawing: they tell the luck of a cut from that of the games."""
 BEYOND = 800.0
 """A rating farther beyond the fitted range than this counts as being there."""
 LEVEL = 0.95
@@ -170,7 +173,7 @@ def accuracy_table(
 
         def tell(done: int, size: int = size, number: int = number) -> None:
             if progress is not None:
-                total = cuts + 2 * resamples
+                total = cuts + CUTS_EACH * resamples
                 progress(Progress(number * total + done, len(sizes) * total, f"{size} turns"))
 
         rows += _rows(table, size, cuts, resamples, seed, against, tell)
@@ -243,12 +246,14 @@ def _rows(
     quick = [name for name, contender in table.contenders.items() if contender.cuts is None]
     drawn = _Redrawn(quick, against)
     for number in range(resamples):
-        tell(cuts + 2 * number)
+        tell(cuts + CUTS_EACH * number)
         rng = np.random.default_rng((seed, size, number, 1))
         sample = rng.integers(0, games, games)
-        both = [table.cutter.cut(sample), table.cutter.cut(rng.permutation(sample))]
-        if min(map(len, both)) >= FEWEST_PIECES:
-            drawn.add({name: [table.read_about(name, parts) for parts in both] for name in quick})
+        several = [table.cutter.cut(rng.permutation(sample)) for _ in range(CUTS_EACH)]
+        if min(map(len, several)) >= FEWEST_PIECES:
+            drawn.add(
+                {name: [table.read_about(name, parts) for parts in several] for name in quick}
+            )
     squares = {name: calibrated_squares(each)[0] for name, each in readings.items()}
     for name, each in readings.items():
         raw, level = np.sqrt([one.square for one in each]), np.sqrt(squares[name])
@@ -279,7 +284,7 @@ def _rows(
 
 
 class _Redrawn:
-    """Logarithms of figures of games drawn anew, two cuts each time."""
+    """Logarithms of figures of games drawn anew, several cuts each time."""
 
     def __init__(self, names: Sequence[str], against: str | None):
         self._figures: dict[tuple[str, str], list[Floats]] = {}
@@ -300,14 +305,14 @@ class _Redrawn:
     def error(self, name: str, what: str, cuts: int) -> float:
         """The share by which a mean over cuts may be off: by the games, and by the cuts' luck.
 
-        Two cuts of each drawing tell the two apart: the mean of both varies by the games and by
-        half the luck of a cut.
+        The cuts of one drawing differ by luck alone; the means of several drawings by the games
+        too.
         """
         figures = np.array(self._figures.get((name, what), []))
         if len(figures) < 3:
             return float("nan")
-        luck = float((np.diff(figures, axis=1) ** 2).mean() / 2)
-        games = max(float(figures.mean(axis=1).var(ddof=1)) - luck / 2, 0.0)
+        luck = float(figures.var(axis=1, ddof=1).mean())
+        games = max(float(figures.mean(axis=1).var(ddof=1)) - luck / CUTS_EACH, 0.0)
         return float(np.sqrt(games + luck / cuts))
 
 
