@@ -18,7 +18,13 @@ from milepost.fit.agent import NotConvergedWarning
 from milepost.fit.cohorts import CohortFits, fit_cohorts
 from milepost.fit.comparison.compare import rating_bands, split_folds
 from milepost.fit.comparison.gate import NOISE, HeldOut, gate_table
-from milepost.intrinsic.calibration.accuracy import CUTS, SIZES, Contender, accuracy_table
+from milepost.intrinsic.calibration.accuracy import (
+    CUTS,
+    RESAMPLES,
+    SIZES,
+    Contender,
+    accuracy_table,
+)
 from milepost.intrinsic.calibration.calibration import JUDGED_BY, Calibration
 from milepost.intrinsic.calibration.held_out import read_unseen, simple_contenders
 from milepost.intrinsic.calibration.maps import KINDS, RatingMap, fit_map, mileposts
@@ -119,7 +125,15 @@ def calibrate(
     if not found:
         raise InputError("no map could be fitted: " + "; ".join(str(r["failed"]) for r in rows))
     tell("errors of the maps", steps - 1)
-    accuracy = accuracy_table(contenders, spreads, cuts=repeats, seed=seed, against=LICHESS)
+    accuracy = accuracy_table(
+        contenders,
+        spreads,
+        cuts=repeats,
+        # Who is content with few cuts is in haste with the errors too.
+        resamples=round(RESAMPLES * min(repeats / CUTS, 1.0)),
+        seed=seed,
+        against=LICHESS,
+    )
     tried = _tried(rows, accuracy)
     kind = choose(tried)
     best = found[kind]
