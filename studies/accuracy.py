@@ -5,7 +5,8 @@
 
 Random turns of 2011-2014 (`../shared/data/analysis`), five folds by game. Each reader rates the
 same pieces of 50, 250 and 1,000 turns, over many random cuts. Prints the table; `-o NAME` writes
-NAME.json and NAME.md. See `milepost.intrinsic.calibration.accuracy` for what the columns mean.
+NAME.json and NAME.md. `--decisions FILE` takes other turns (`milepost spreads`). What the columns
+mean: `milepost.intrinsic.calibration.accuracy`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from studies.real_spreads import ANALYSIS, RANDOM_TURNS, read_turns, spreads_of
+from studies.real_spreads import ANALYSIS, RANDOM_TURNS, read_decisions
 
 from milepost.fit.comparison.compare import split_folds
 from milepost.intrinsic.calibration.accuracy import (
@@ -29,7 +30,7 @@ from milepost.intrinsic.calibration.accuracy import (
     accuracy_table,
 )
 from milepost.intrinsic.calibration.held_out import read_unseen, simple_contenders
-from milepost.intrinsic.calibration.maps import KINDS, fit_map
+from milepost.intrinsic.calibration.maps import COLUMNS, KINDS, fit_map
 from milepost.intrinsic.rating.simple_measures import LICHESS
 
 MEASURES = ("match rate", "centipawn loss", "centipawn loss, capped at 3 pawns",
@@ -37,10 +38,16 @@ MEASURES = ("match rate", "centipawn loss", "centipawn loss, capped at 3 pawns",
 
 
 def measure(
-    maps: Sequence[str], *, cuts: int, resamples: int, seed: int, folds_seed: int = 2011
+    maps: Sequence[str],
+    path: Path = RANDOM_TURNS,
+    *,
+    cuts: int,
+    resamples: int,
+    seed: int,
+    folds_seed: int = 2011,
 ) -> pl.DataFrame:
-    """Return the accuracy of maps and of simpler measures on the random turns."""
-    spreads = spreads_of(read_turns(RANDOM_TURNS))
+    """Return the accuracy of maps and of simpler measures on the turns of a file."""
+    spreads = read_decisions(path, columns=COLUMNS in maps).spreads
     fold = split_folds(spreads, 5, np.random.default_rng(folds_seed))
     contenders: dict[str, Contender] = simple_contenders(spreads, fold, MEASURES)
     for kind in maps:
@@ -92,6 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--resamples", type=int, default=RESAMPLES)
     parser.add_argument("--seed", type=int, default=2012, help="draws cuts and games")
     parser.add_argument("--folds-seed", type=int, default=2011)
+    parser.add_argument("--decisions", type=Path, default=RANDOM_TURNS, help="the turns")
     parser.add_argument("-o", "--output", help="write this name with .json and .md")
     options = parser.parse_args(arguments)
     if not ANALYSIS.exists():
@@ -99,7 +107,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     kinds = [kind for kind in options.maps.split(",") if kind]
     table = measure(
-        kinds, cuts=options.cuts, resamples=options.resamples, seed=options.seed,
+        kinds, options.decisions, cuts=options.cuts, resamples=options.resamples, seed=options.seed,
         folds_seed=options.folds_seed,
     )  # fmt: skip
     print(as_markdown(table))

@@ -11,7 +11,8 @@ fifth; then, fitted to all of them, read on the whole games of other years. For 
 the difference to the first model (error by game); error at 250 turns over random cuts, its error,
 bound, information compared with lichess accuracy; overdispersion of player-games; cells of the
 gate; tail; and the worst class by evaluation, move number and Elo. `-o NAME` writes NAME.json (all
-classes too) and NAME.md.
+classes too) and NAME.md. Other turns: `--decisions FILE`, `--whole-games FILE`, tables of decisions
+as `milepost spreads` writes them.
 """
 
 from __future__ import annotations
@@ -23,16 +24,14 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
-from studies.real_spreads import ANALYSIS, RANDOM_TURNS, read_turns, spreads_of
+from studies.real_spreads import ANALYSIS, RANDOM_TURNS, WHOLE_GAMES, Turns, read_decisions
 
 from milepost.choice import Spreads
-from milepost.choice.spreads import Ints
 from milepost.fit.agent import NotConvergedWarning
 from milepost.fit.comparison.compare import Candidate, split_folds
 from milepost.fit.methods.smooth import fit_smooth
@@ -56,32 +55,8 @@ from milepost.intrinsic.calibration.maps import CENTRE, KINDS, UNIT, RatingMap, 
 from milepost.intrinsic.calibration.paths import PolynomialPath
 from milepost.intrinsic.rating.simple_measures import LICHESS
 
-WHOLE_GAMES = ANALYSIS / "whole_games.parquet"
 TURNS = 250
 Model = str | Candidate | MapFitter
-
-
-@dataclass(frozen=True, eq=False)
-class Turns:
-    """Decisions with what the classes need."""
-
-    spreads: Spreads
-    """The decisions."""
-    move_numbers: Ints
-    """The number of each move."""
-    colours: Ints
-    """0 where White moves, 1 where Black does."""
-
-
-def read_decisions(path: Path) -> Turns:
-    """Return the turns of a file, with their move numbers and colours."""
-    frame = read_turns(path)
-    if "period" in frame.columns:
-        # Files of different periods number their games from 0 too.
-        number = pl.struct("period", "milepost", "game").rank("dense").alias("game_key")
-        frame = frame.with_columns(number)
-    ply = frame["ply"].to_numpy()
-    return Turns(spreads_of(frame), ply // 2 + 1, ply % 2)
 
 
 def fitter_of(model: Model) -> str | MapFitter:
@@ -284,6 +259,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--cuts", type=int, default=CUTS)
     parser.add_argument("--resamples", type=int, default=100)
     parser.add_argument("--seed", type=int, default=2012)
+    parser.add_argument("--decisions", type=Path, default=RANDOM_TURNS, help="turns to fit to")
+    parser.add_argument("--whole-games", type=Path, default=WHOLE_GAMES, help="turns of others")
     parser.add_argument("--no-whole-games", action="store_true")
     parser.add_argument("-o", "--output", help="write this name with .json and .md")
     options = parser.parse_args(arguments)
@@ -292,8 +269,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     table, details = examine(
         named_models(options.names, options.models),
-        read_decisions(RANDOM_TURNS),
-        whole=None if options.no_whole_games else read_decisions(WHOLE_GAMES),
+        read_decisions(options.decisions),
+        whole=None if options.no_whole_games else read_decisions(options.whole_games),
         cuts=options.cuts,
         resamples=options.resamples,
         seed=options.seed,

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
+from milepost.analysis.spreads.option_columns import add_option_columns
 from milepost.choice import Spreads
+from milepost.choice.spreads import Ints
+from milepost.tables import CONTEXT, OPTION
 
 ANALYSIS = Path(__file__).resolve().parents[2] / "shared" / "data" / "analysis"
+WHOLE_GAMES = ANALYSIS / "whole_games.parquet"
 RANDOM_TURNS = ANALYSIS / "random_turns_2011-2014.parquet"
 LIMIT_CP = 300
 """Turns whose best move is worth more are left out, as the 2011 paper does."""
@@ -46,4 +51,56 @@ def spreads_of(frame: pl.DataFrame) -> Spreads:
         groups=frame["game_key"].to_numpy(),
         rating=frame["elo"].to_numpy(),
         depth_values=table,
+        columns={
+            name.removeprefix(OPTION): frame[name].explode(empty_as_null=False).to_numpy()
+            for name in frame.columns
+            if name.startswith(OPTION)
+        },
+        context={
+            name.removeprefix(CONTEXT): frame[name].to_numpy()
+            for name in frame.columns
+            if name.startswith(CONTEXT)
+        },
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Turns:
+    """Decisions with what classes of turns need."""
+
+    spreads: Spreads
+    """The decisions."""
+    move_numbers: Ints
+    """The number of each move."""
+    colours: Ints
+    """0 where White moves, 1 where Black does: tells the sides of a game apart."""
+
+
+def read_decisions(path: Path, *, columns: bool = True) -> Turns:
+    """Return the decisions of a file of `ANALYSIS`, or of a table of decisions of rated players.
+
+    Parameters
+    ----------
+    path
+        The file. A table of decisions (`milepost spreads`) brings its columns of options along, and
+        they know the move before each turn; in the random turns of `ANALYSIS` that is not known.
+    columns
+        Whether to work out what kind of move each option is, for models that go by it.
+    """
+    frame = pl.read_parquet(path)
+    if "values" in frame.columns:
+        frame = frame.filter(pl.col("mover_elo").is_not_null())
+        if not columns:
+            frame = frame.select(pl.exclude(f"^({OPTION}|{CONTEXT}).*$"))
+        return Turns(
+            Spreads.from_table(frame), frame["move_number"].to_numpy(), frame["ply"].to_numpy() % 2
+        )
+    frame = read_turns(path)
+    # Files of different periods number their games from 0 too.
+    game = pl.concat_str(pl.col("period", "milepost", "game").cast(pl.String), separator=" ")
+    frame = frame.with_columns(game.alias("game_id"), game.rank("dense").alias("game_key"))
+    if columns:
+        named = frame.with_columns(pl.col("fen").alias("position"), pl.col("fen").alias("key"))
+        frame = add_option_columns(named, named)
+    ply = frame["ply"].to_numpy()
+    return Turns(spreads_of(frame), ply // 2 + 1, ply % 2)

@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 from studies import accuracy as accuracy_study
-from studies.agents import Turns, as_markdown, examine, named_models
+from studies.agents import as_markdown, examine, named_models
+from studies.real_spreads import Turns
 from tests.intrinsic.makers import league
 
 from milepost.choice.model import ChoiceModel
