@@ -58,9 +58,7 @@ def performances(data: Path, store: Path, least: int, calibration: str) -> pl.Da
     return pl.concat(rows)
 
 
-def _rate(
-    table: pl.DataFrame, setup: str, calibration: str, event: dict[str, str]
-) -> pl.DataFrame:
+def _rate(table: pl.DataFrame, setup: str, calibration: str, event: dict[str, str]) -> pl.DataFrame:
     def rated(part: pl.DataFrame) -> pl.DataFrame:
         answer = mp.rate(part, by="player", setup=setup, calibration=calibration)
         return answer.table if hasattr(answer, "table") else answer
@@ -89,9 +87,7 @@ def _without_known(table: pl.DataFrame, data: Path) -> pl.DataFrame:
     known = pl.read_parquet(
         data / "analysis" / "random_turns_2011-2014.parquet", columns=["fen", "played"]
     )
-    seen = table.join(
-        known, left_on=["position", "played"], right_on=["fen", "played"], how="semi"
-    )
+    seen = table.join(known, left_on=["position", "played"], right_on=["fen", "played"], how="semi")
     return table.filter(~pl.col("game_id").is_in(seen["game_id"].unique().implode()))
 
 
@@ -149,9 +145,7 @@ def main() -> None:
     table = performances(given.data, given.store, given.least, given.calibration)
     band = (table["elo"] / 200).floor().cast(pl.Int64) * 200
     parts = {"all": table}
-    parts |= {
-        f"Elo {low}-{low + 199}": table.filter(band == low) for low in sorted(band.unique())
-    }
+    parts |= {f"Elo {low}-{low + 199}": table.filter(band == low) for low in sorted(band.unique())}
     parts |= {
         f"year {year}": table.filter(pl.col("year") == year)
         for year in sorted(table["year"].unique())

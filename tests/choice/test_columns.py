@@ -60,7 +60,7 @@ def test_the_values_own_columns() -> None:
     spreads = Spreads.from_lists([[1.0, 0.25, -20.0]], [0], depth_values=[depth_values])
 
     def feature(name: str) -> list[float]:
-        return option_feature(name, spreads, PAWNS).tolist()
+        return [float(value) for value in option_feature(name, spreads, PAWNS)]
 
     assert feature("loss") == [0.0, -0.75, -4.0]
     assert feature("first") == [1.0, 0.0, 0.0]

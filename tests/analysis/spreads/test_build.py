@@ -19,7 +19,7 @@ from milepost.analysis.spreads.build import make_spreads
 from milepost.analysis.store.store import EvaluationStore, stored_position
 from milepost.errors import InputError, TableError
 from milepost.games.turns.replay import turns_of_games
-from milepost.tables import EVALUATIONS, SPREADS, TURNS
+from milepost.tables import CONTEXT, EVALUATIONS, OPTION, SPREADS, TURNS
 
 FEN = "r3k2r/pp1qbppp/2nppn2/8/3NP3/2N2P2/PPP3PP/R1BQ1RK1 w kq - 1 10"
 NAMES = [move.uci() for move in chess.Board(FEN).legal_moves]
@@ -93,8 +93,10 @@ def test_spreads_are_those_of_plain_loops(random_turns: pl.DataFrame, tmp_path: 
     import_shared(sample, store)
     spreads = make_spreads(shared_turns(sample), store)
     kept, left = by_loops(sample.to_dicts())
-    assert spreads.table.columns == SPREADS.names
-    assert dict(spreads.table.schema) == SPREADS.dtypes
+    brought = [name for name in spreads.table.columns if name not in SPREADS.names]
+    assert spreads.table.columns == [*SPREADS.names, *brought]
+    assert all(name.startswith((OPTION, CONTEXT)) for name in brought)
+    assert dict(spreads.table.drop(brought).schema) == SPREADS.dtypes
     assert spreads.table.select(list(kept[0])).to_dicts() == kept
     assert left["over the limit"] > 10
     assert list(spreads.counts.items()) == [
@@ -352,7 +354,7 @@ def test_no_turns() -> None:
     spreads = make_spreads(TURNS.empty(), table(evaluation(["d4b3"], [[5]])))
     assert len(spreads.table) == 0
     assert not any(spreads.counts.values())
-    assert dict(spreads.table.schema) == SPREADS.dtypes
+    assert dict(spreads.table.select(SPREADS.names).schema) == SPREADS.dtypes
 
 
 def test_an_evaluation_without_moves_is_none() -> None:

@@ -170,7 +170,7 @@ def _add_utilities(
 
 
 def _times(features: Floats, parameters: Floats, bounds: Ints) -> Floats:
-    """Σ parameter × feature of each option; parameters in one row for all decisions, or one each."""
+    """Σ parameter × feature of each option; one row of parameters for all, or one a decision."""
     if len(parameters) == 1:
         alike: Floats = features @ parameters[0]
         return alike
