@@ -20,6 +20,8 @@ from .api.analyses import import_evaluations as import_evaluations
 from .api.analyses import merge_stores as merge_stores
 from .api.analyses import open_store as open_store
 from .api.analyses import store_info as store_info
+from .api.bridges import bridge as bridge
+from .api.bridges import bridge_stored as bridge_stored
 from .api.decisions import Decisions as Decisions
 from .api.decisions import TurnRules as TurnRules
 from .api.decisions import decisions as decisions

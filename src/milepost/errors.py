@@ -5,7 +5,8 @@
     MilepostError
     ├── InputError (also a ValueError)      an input is missing, or is not what it should be
     │   ├── TableError                      a table lacks columns, or holds the wrong types
-    │   └── NotAnalysedError                no turn of the games is in the evaluation store
+    │   ├── NotAnalysedError                no turn of the games is in the evaluation store
+    │   └── NoCalibrationError              no calibration is known for the set-up of evaluations
     ├── OutputError (also an OSError)       a result could not be written
     ├── WorkerError (also a RuntimeError)   a worker process died or could not be started
     └── EngineError (also a RuntimeError)   an engine was not found, or does not do what it should
@@ -35,6 +36,10 @@ class TableError(InputError):
 
 class NotAnalysedError(InputError):
     """No turn of the games is in the evaluation store."""
+
+
+class NoCalibrationError(InputError):
+    """No calibration is known for the engine set-up of some evaluations."""
 
 
 class OutputError(MilepostError, OSError):

@@ -1,6 +1,7 @@
 """Search plans: which moves of a position are searched, and how deep.
 
 =========== ===================================================================================
+bullet      all moves to depth 6: most information about Elo for an engine's time
 quick       all moves to depth 10
 reference   all moves to depth 13, as the 2011 paper's fifty variations
 standard    all moves to depth 8, then the promising ones and the played one to depth 13
@@ -27,8 +28,19 @@ from milepost.errors import EngineAnswerError, InputError
 
 ALL_MOVES = 256
 """More than any position has; the engine searches as many as there are."""
-PLANS = ("quick", "standard", "reference", "single", "multipv")
-DEFAULT_DEPTHS = {"quick": 10, "standard": 13, "reference": 13, "single": 13, "multipv": 10}
+PLANS = ("bullet", "quick", "standard", "reference", "single", "multipv")
+DEFAULT_DEPTHS = {
+    "bullet": 6,
+    "quick": 10,
+    "standard": 13,
+    "reference": 13,
+    "single": 13,
+    "multipv": 10,
+}
+_WHOLE = ("bullet", "quick", "reference")
+"""Plans of one search of all moves: the shallower is the beginning of the deeper."""
+ALL_MOVES_PLANS = (*_WHOLE, "standard")
+"""Plans that list every legal move."""
 
 DEFAULT_TIMEOUT = 600.0
 """Seconds; a hundred times what a search of the deepest plan takes."""
@@ -82,6 +94,16 @@ class Plan:
     def needs_played(self) -> bool:
         """Whether the values depend on the move that was played."""
         return self.name in ("standard", "single")
+
+    def holds(self, other: Plan) -> bool:
+        """Return whether this plan's evaluations hold another's, as their first depths.
+
+        One search of all moves, begun from a clean state, gives at depth d what it gives on its way
+        to any greater depth.
+        """
+        alike = {self.name, other.name} <= set(_WHOLE)
+        same = (self.width, self.hash_mb) == (other.width, other.hash_mb)
+        return alike and same and self.depth >= other.depth
 
 
 def make_plan(

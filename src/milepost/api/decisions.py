@@ -11,8 +11,10 @@ from typing import Any
 import polars as pl
 
 from milepost.analysis.engine.setup import readable_setup
+from milepost.analysis.plans import Plan, make_plan, parse_plan
 from milepost.analysis.spreads.build import LIMIT_PAWNS, NOT_ANALYSED, make_decisions
 from milepost.analysis.spreads.option_values import MATE_PAWNS
+from milepost.analysis.store.reading import find_reading
 from milepost.analysis.store.store import EvaluationStore
 from milepost.errors import InputError, MissingEvaluationsWarning, NotAnalysedError
 from milepost.games.load import read_turns
@@ -95,6 +97,11 @@ class Decisions:
         write_table(self.table, path, form=form, made=self.made)
 
     @property
+    def plan(self) -> Plan | None:
+        """The plan behind the values, where it is known."""
+        return parse_plan(str(self.setup_details.get("plan", "")))
+
+    @property
     def missing(self) -> int:
         """How many turns the store does not hold."""
         return int(self.counts.get(NOT_ANALYSED, 0))
@@ -140,6 +147,7 @@ def decisions(
     store: str | Path | EvaluationStore | None = None,
     *,
     setup: str | None = None,
+    plan: str | Plan | None = None,
     player: str | Iterable[str] = (),
     rules: TurnRules | None = None,
     book_moves: int = BOOK_MOVES,
@@ -158,6 +166,9 @@ def decisions(
     setup
         Digest of the set-up to use, or its beginning, where the store holds several; for tables,
         what they do not say themselves.
+    plan
+        With a store: only evaluations of this plan; where there are none, those of a deeper plan
+        that holds it, cut to its depth (``"bullet"`` of a store of ``"quick"``).
     player
         Only these players' decisions: keys, names or parts of names.
     rules
@@ -190,7 +201,7 @@ def decisions(
     else:
         opened = store if isinstance(store, EvaluationStore) else EvaluationStore(store)
         found = _of_games(
-            inputs, opened, setup, rules or TurnRules(), book_moves, workers, progress
+            inputs, opened, (setup, plan), rules or TurnRules(), book_moves, workers, progress
         )
     return found.of_players([player] if isinstance(player, str) else player)
 
@@ -226,7 +237,7 @@ def _of_tables(inputs: Any, setup: str | None) -> Decisions:
 def _of_games(
     inputs: Any,
     store: EvaluationStore,
-    setup: str | None,
+    wanted: tuple[str | None, str | Plan | None],
     rules: TurnRules,
     book_moves: int,
     workers: int,
@@ -243,11 +254,13 @@ def _of_games(
         )
         digests = sources.about()
     chosen = vars(rules)
-    made = make_decisions(turns, store, setup=setup, **chosen)
+    setup, plan = wanted
+    reading = find_reading(store, setup, make_plan(plan) if isinstance(plan, str) else plan)
+    made = make_decisions(turns, store, setup=reading.stored, depth=reading.depth, **chosen)
     found = Decisions(
         made.table,
-        setup=made.setup,
-        setup_details=store.known_setups().get(made.setup, {}),
+        setup=reading.setup,
+        setup_details=reading.details,
         left_out=made.left_out,
         counts=made.counts,
         inputs=tuple(digests),
@@ -255,8 +268,8 @@ def _of_games(
         options={**chosen, "book_moves": book_moves},
     )
     if found.missing:
-        wanted = found.missing + made.counts["kept"]
-        told = f"{found.missing:,} of {wanted:,} turns are not in the store"
+        turns_wanted = found.missing + made.counts["kept"]
+        told = f"{found.missing:,} of {turns_wanted:,} turns are not in the store"
         if not len(found):
             raise NotAnalysedError(f"{told}: milepost.analyse(games, store) adds them")
         warnings.warn(

@@ -356,8 +356,8 @@ def calibrate(
     whole = None
     if whole_games is not None:
         further = decisions(
-            whole_games, whole_store or store, setup=rated.setup or None, workers=workers,
-            progress=progress,
+            whole_games, whole_store or store, setup=rated.setup or None, plan=rated.plan,
+            workers=workers, progress=progress,
         )  # fmt: skip
         whole = _of_the_rated(further)
         digests += further.inputs
@@ -403,7 +403,7 @@ def calibrations() -> pl.DataFrame:
                 "map": known.map.kind,
                 "from": round(low),
                 "to": round(high),
-                "rests on": ", ".join(f"{count:,} {what}" for what, count in known.counts.items()),
+                "rests on": known.rests_on,
                 "admitted": known.admitted,
                 "accuracy": known.accuracy_text,
                 "notes": "; ".join(known.notes),

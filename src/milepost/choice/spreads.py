@@ -298,6 +298,45 @@ class Spreads:
         check_weights(column)
         return replace(self, weights=column)
 
+    def to_depth(self, depth: int) -> Spreads:
+        """Return the decisions as a search to a lesser depth would have left them.
+
+        The values of that depth are the final ones, the deeper ones are gone. Options are put best
+        first anew; equal ones keep their order here.
+
+        Raises
+        ------
+        InputError
+            If there are no values at that depth.
+        """
+        if self.depth_values is None or depth not in self.depths:
+            have = ", ".join(map(str, self.depths)) or "none"
+            raise InputError(f"there are no values at depth {depth}; the depths are {have}")
+        last = self.depths.index(depth)
+        if last == len(self.depths) - 1:
+            return self
+        # What is not known at a depth stands as at the next one where it is, as everywhere.
+        values = self.values.copy()
+        for column in range(len(self.depths) - 2, last - 1, -1):
+            known = ~np.isnan(self.depth_values[:, column])
+            values[known] = self.depth_values[known, column]
+        padding = self.values == -np.inf
+        values[padding] = -np.inf
+        before = self.places
+        cut = _best_first(
+            replace(
+                self,
+                values=values,
+                depth_values=self.depth_values[:, : last + 1],
+                depths=self.depths[: last + 1],
+                places=None,
+            )
+        )
+        if before is None or cut.places is None:
+            return cut if before is None else replace(cut, places=before)
+        starts = np.repeat(self.offsets[:-1], self.counts)
+        return replace(cut, places=before[starts + cut.places])
+
     def as_given(self, per_option: Floats) -> Floats:
         """Return numbers of the options (as ordered here) in the order in which they were given."""
         if self.places is None:

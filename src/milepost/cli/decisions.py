@@ -122,16 +122,39 @@ def analyse_missing(
         typer.echo(str(analysis), err=True)
 
 
-def find_calibration(name: str | None, setup: str, *, quiet: bool) -> Calibration:
-    """Load a calibration, and tell what its user must know."""
+def find_calibration(
+    name: str | None, decisions: Decisions, store: str | None, *, quiet: bool
+) -> Calibration:
+    """Load a calibration, and tell what its user must know; or which command makes one."""
     from milepost import api
+    from milepost.errors import NoCalibrationError
 
-    calibration = api.ratings.find_calibration(name, setup)
+    try:
+        calibration = api.ratings.find_calibration(name, decisions.setup)
+    except NoCalibrationError as error:
+        raise NoCalibrationError(_how_to_calibrate(decisions, store)) from error
     if not quiet:
         typer.echo(f"calibration {calibration.name}", err=True)
         for note in calibration.notes:
             typer.echo(f"  {note}", err=True)
     return calibration
+
+
+def _how_to_calibrate(decisions: Decisions, store: str | None) -> str:
+    from milepost import api
+
+    about = api.bridges.readable_setup(dict(decisions.setup_details) or None)
+    told = f"no calibration comes with the package for the set-up {decisions.setup} ({about})"
+    minutes = api.bridges.bridge_minutes(decisions, store)
+    if minutes is None:
+        return f"{told}: milepost calibrate makes one of games of rated players"
+    assert decisions.plan is not None
+    plan = "" if decisions.plan.name == "quick" else f" --plan {decisions.plan.name}"
+    return (
+        f"{told}:\n  milepost calibrate --bridge {api.bridges.BASE} --engine PATH{plan} "
+        f"-o mine.json\nmakes one, in about {max(round(minutes), 1)} minutes of one core; then say "
+        "--calibration mine.json"
+    )
 
 
 def show_numbers(table: pl.DataFrame, title: str) -> None:

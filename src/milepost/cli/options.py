@@ -168,7 +168,9 @@ def read_period(text: str) -> str | float:
         return text
 
 
-Plan = Annotated[str, typer.Option("--plan", help="quick, standard, reference, single or multipv.")]
+Plan = Annotated[
+    str, typer.Option("--plan", help="bullet, quick, standard, reference, single or multipv.")
+]
 Depth = Annotated[
     int | None, typer.Option("--depth", min=1, help="Another depth than the plan's own.")
 ]

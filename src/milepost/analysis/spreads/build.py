@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from milepost.analysis.engine.setup import choose_setup
+from milepost.analysis.plans import ALL_MOVES_PLANS
 from milepost.analysis.spreads.option_columns import add_option_columns
 from milepost.analysis.spreads.option_values import MATE_PAWNS, option_values
 from milepost.analysis.spreads.premature_draws import premature_draws
@@ -37,7 +38,7 @@ SCORE_DOUBTS = "possible errors of the game score"
 _ILLEGAL = "with an illegal played move"
 FALL_PAWNS = 1.0
 """Down-weighting: so far beyond the limit a turn counts half."""
-_PLANS_OF_ALL_MOVES = ("quick ", "reference ", "standard ")
+_PLANS_OF_ALL_MOVES = tuple(f"{name} " for name in ALL_MOVES_PLANS)
 """How the texts of plans begin that list every legal move; an evaluation that does not is an error
 there."""
 
@@ -67,6 +68,8 @@ class Decisions:
     """See `Spreads.counts`."""
     setup: str
     """Digest of the set-up whose evaluations were used."""
+    moves: pl.Series
+    """The moves that the options of each decision are, in the order of its values."""
 
 
 def make_spreads(turns: Any, evaluations: EvaluationStore | Any, **options: Any) -> Spreads:
@@ -82,6 +85,7 @@ def make_decisions(
     evaluations: EvaluationStore | Any,
     *,
     setup: str | None = None,
+    depth: int | None = None,
     limit_pawns: float = LIMIT_PAWNS,
     downweight: bool = False,
     mate_pawns: float = MATE_PAWNS,
@@ -109,6 +113,9 @@ def make_decisions(
         A store, or a table of evaluations; see `milepost.tables.EVALUATIONS`.
     setup
         The set-up to use: its digest, or enough of its beginning. Not needed if there is only one.
+    depth
+        Take only so many depths of each evaluation, as if the search had ended there; among equal
+        moves the deeper search's order stays [default: all].
     limit_pawns
         The limit; `math.inf` for none.
     downweight
@@ -152,6 +159,8 @@ def make_decisions(
         ],
     )
     chosen_setup, plan, found = _read_evaluations(evaluations, setup, frame)
+    if depth is not None:
+        found = found.with_columns(pl.col("cp", "mate").list.head(depth))
     frame = frame.hstack([_match(frame, found)])
     frame = sieve.leave_out(frame, [(NOT_ANALYSED, pl.col("evaluation").is_null())])
 
@@ -178,7 +187,7 @@ def make_decisions(
     counts["down-weighted"] = len(frame.filter(beyond))
     brought = [name for name in frame.columns if name.startswith((OPTION, CONTEXT))]
     table = DECISIONS.conform(frame).select(*DECISIONS.names, *brought, *others)
-    return Decisions(table, sieve.left_out(), counts, chosen_setup)
+    return Decisions(table, sieve.left_out(), counts, chosen_setup, frame["moves"])
 
 
 def _weight(limit_pawns: float) -> pl.Expr:

@@ -21,6 +21,7 @@ from milepost.choice.evaluation.summaries import (
     expected_up_slopes,
     summarise_choices,
     summarise_moments,
+    summarise_targets,
 )
 from milepost.choice.model import ChoiceModel
 from milepost.choice.spreads import Floats
@@ -39,7 +40,7 @@ class Evaluated:
     """What a model says of each decision; the derivatives are by the working parameters."""
 
     ln_chosen: Floats
-    """Logarithm of the probability of the chosen option."""
+    """Logarithm of the probability of the chosen option; with targets its mean over them."""
     before: Floats
     """Probability of the options listed before the chosen one."""
     d_ln_chosen: Floats
@@ -75,6 +76,7 @@ def evaluate(
     probabilities: bool = False,
     up_grid: Floats | None = None,
     along: Floats | None = None,
+    targets: Floats | None = None,
     workers: int | None = None,
 ) -> Evaluated:
     """Evaluate a model on every decision, with derivatives.
@@ -94,6 +96,9 @@ def evaluate(
     along
         Directions in which the parameters move, one row or one a decision: all derivatives are then
         in that direction, a single column.
+    targets
+        Probabilities of all options (adding up to 1 in each decision) with which they are chosen,
+        in place of one that was: `Evaluated.ln_chosen` and its slopes are means over them.
     workers
         Threads [default: all cores, where there are enough options].
     """
@@ -139,6 +144,15 @@ def evaluate(
             answer.d_ln_chosen[at],
             answer.d_before[at],
         )
+        if targets is not None:
+            summarise_targets(
+                bounds,
+                targets[options],
+                ln_p,
+                d_ln_p,
+                answer.ln_chosen[at],
+                answer.d_ln_chosen[at],
+            )
         summarise_moments(
             bounds,
             delta[options],

@@ -73,6 +73,29 @@ def summarise_choices(
 
 
 @kernel
+def summarise_targets(
+    offsets: Ints,
+    target: Floats,
+    ln_p: Floats,
+    d_ln_p: Floats,
+    ln_chosen: Floats,
+    d_ln_chosen: Floats,
+) -> None:
+    """Fill Σ q ln p over the options of each decision, q a distribution of choices, and its slopes."""
+    parameters = d_ln_p.shape[1]
+    for decision in range(len(offsets) - 1):
+        total = 0.0
+        for k in range(parameters):
+            d_ln_chosen[decision, k] = 0.0
+        for i in range(offsets[decision], offsets[decision + 1]):
+            if target[i] > 0.0:
+                total += target[i] * ln_p[i]
+                for k in range(parameters):
+                    d_ln_chosen[decision, k] += target[i] * d_ln_p[i, k]
+        ln_chosen[decision] = total
+
+
+@kernel
 def summarise_moments(
     offsets: Ints,
     delta: Floats,

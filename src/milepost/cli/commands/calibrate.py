@@ -15,11 +15,26 @@ if TYPE_CHECKING:
 
 
 def calibrate(
-    inputs: options.Inputs,
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help="The calibration (JSON).")
     ],
-    store: shared.Store = None,
+    inputs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[INPUT]...",
+            help="Games of rated players: PGN files, folders, patterns or tables; none for a "
+            "bridge.",
+        ),
+    ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            "--store",
+            metavar="DIR",
+            help="The evaluation store of the games; of a bridge, where its evaluations are kept "
+            "[default: beside FILE].",
+        ),
+    ] = None,
     name: Annotated[
         str | None, typer.Option("--name", help="Its name [default: that of the file].")
     ] = None,
@@ -54,25 +69,66 @@ def calibrate(
         typer.Option("--whole-store", metavar="DIR", help="The store of those [default: --store]."),
     ] = None,
     setup: shared.Setup = None,
+    plan: Annotated[
+        str | None,
+        typer.Option(
+            "--plan",
+            help="Evaluations of this plan, or those of a deeper one cut to its depth (bullet of "
+            "quick); of a bridge, the plan to evaluate with [default: quick].",
+        ),
+    ] = None,
+    bridge: Annotated[
+        str | None,
+        typer.Option(
+            "--bridge",
+            metavar="NAME|FILE",
+            help="Carry this calibration over to another engine or plan, on positions that come "
+            "with the package; no games are needed.",
+        ),
+    ] = None,
+    engine: options.Engine = None,
+    engine_option: options.EngineOptions = None,
+    positions: Annotated[
+        int | None, typer.Option("--positions", min=100, help="Positions of a bridge.")
+    ] = None,
     workers: options.Workers = options.ALL_CORES,
     quiet: options.Quiet = False,
 ) -> None:
-    """Fit maps between Elo and agents to games of rated players; choose one; write it down."""
+    """Fit maps between Elo and agents to games of rated players; choose one; write it down.
+
+    With --bridge: carry a calibration over to an engine of your own instead.
+    """
     from pathlib import Path
 
     from milepost import api
+    from milepost.errors import InputError
 
+    if bridge is not None:
+        if inputs:
+            raise InputError("--bridge takes no games: its positions come with the package")
+        _bridge(
+            bridge, output, store, name=name or Path(output).stem, plan=plan or "quick",
+            engine=engine, engine_option=engine_option, positions=positions, workers=workers,
+            quiet=quiet,
+        )  # fmt: skip
+        return
+    if not inputs:
+        raise InputError("name games of rated players, or --bridge NAME to carry one over")
+    if engine is not None or engine_option or positions is not None:
+        raise InputError("--engine, --engine-option and --positions are for --bridge")
     chosen = [kind.strip() for kind in maps.split(",") if kind.strip()]
     plan = api.ratings.CalibrationPlan(
         **({"kinds": tuple(chosen)} if chosen else {}),
         folds=folds, repeats=repeats, seed=seed, c_line=_line(c_line),
     )  # fmt: skip
-    rated = shared.read_decisions(inputs, store, setup=setup, workers=workers, quiet=quiet)
+    rated = shared.read_decisions(
+        inputs, store, setup=setup, plan=plan, workers=workers, quiet=quiet
+    )
     further = None
     if whole_games:
         further = shared.read_decisions(
-            whole_games, whole_store or store, setup=rated.setup or None, workers=workers,
-            quiet=quiet,
+            whole_games, whole_store or store, setup=rated.setup or None, plan=rated.plan,
+            workers=workers, quiet=quiet,
         )  # fmt: skip
     unrated = rated.table["mover_elo"].null_count()
     if unrated and not quiet:
@@ -86,6 +142,44 @@ def calibrate(
     typer.echo(f"calibration -> {output}", err=True)
     if not calibration.admitted:
         raise typer.Exit(1)
+
+
+def _bridge(
+    known: str,
+    output: str,
+    store: str | None,
+    *,
+    name: str,
+    plan: str,
+    engine: str | None,
+    engine_option: list[str] | None,
+    positions: int | None,
+    workers: int,
+    quiet: bool,
+) -> None:
+    from pathlib import Path
+
+    from milepost import api
+
+    kept = store or str(Path(output).with_suffix("")) + "_evaluations"
+    try:
+        with show.progress("bridging", quiet=quiet, unit="positions") as tell:
+            calibration = api.bridges.bridge(
+                known, kept, plan, engine=engine, name=name, workers=workers,
+                engine_options=api.analyses.parse_engine_options(engine_option or []),
+                positions=positions or api.bridges.POSITIONS, progress=tell,
+            )  # fmt: skip
+    except api.analyses.AnalysisInterruptedError:
+        typer.echo(f"what was evaluated is kept in {kept}: go on with the same command", err=True)
+        raise
+    calibration.save(output)
+    shared.show_numbers(
+        api.bridges.bridge_table(calibration),
+        "By Elo: divergence of choices (nats a turn), what is read less the Elo, information kept",
+    )
+    for note in calibration.notes:
+        typer.echo(f"note: {note}")
+    typer.echo(f"calibration for {calibration.setup_text} -> {output}", err=True)
 
 
 def calibrations(

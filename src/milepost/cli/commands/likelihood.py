@@ -62,7 +62,7 @@ def likelihood(
     decisions = shared.read_decisions(
         inputs, store, setup=setup, player=player, workers=workers, quiet=quiet
     )
-    chosen = shared.find_calibration(calibration, decisions.setup, quiet=quiet)
+    chosen = shared.find_calibration(calibration, decisions, store, quiet=quiet)
     answer = api.ratings.likelihood(
         decisions, elo=asked, prior=belief, calibration=chosen, force=force, level=level
     )

@@ -76,7 +76,7 @@ def rate(
     decisions = shared.read_decisions(
         inputs, store, setup=setup, player=player, workers=workers, quiet=quiet
     )
-    chosen = shared.find_calibration(calibration, decisions.setup, quiet=quiet)
+    chosen = shared.find_calibration(calibration, decisions, store, quiet=quiet)
     with show.progress("rating", quiet=quiet, total=len(decisions), unit="turns") as tell:
         ratings = api.ratings.rate(
             decisions, by=groupings, calibration=chosen, force=force, level=level, least=least,

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from milepost.choice.spreads import Floats
-from milepost.errors import InputError
+from milepost.errors import InputError, NoCalibrationError
 from milepost.intrinsic.calibration.accuracy import accuracy_line
 from milepost.intrinsic.calibration.maps import RatingMap, map_from_dict, map_to_dict
 from milepost.intrinsic.calibration.player_variation import Spread
@@ -80,6 +80,20 @@ class Calibration:
     def range(self) -> tuple[float, float]:
         """The ratings it was fitted on."""
         return self.map.path.range
+
+    @property
+    def bridged_from(self) -> str | None:
+        """The calibration that this one was carried over from; None = it rests on games."""
+        bridge = self.made.get("bridge")
+        return str(bridge["from"]) if isinstance(bridge, Mapping) else None
+
+    @property
+    def rests_on(self) -> str:
+        """What it rests on, in words."""
+        counts = ", ".join(f"{count:,} {what}" for what, count in self.counts.items())
+        if self.bridged_from is None:
+            return counts
+        return f"a bridge from {self.bridged_from}: {counts}"
 
     @property
     def admitted(self) -> bool:
@@ -215,8 +229,10 @@ def calibration_for(setup: str) -> str:
 
     Raises
     ------
-    InputError
+    NoCalibrationError
         If there is none.
+    InputError
+        If it is not known which set-up it is.
     """
     if not setup:
         raise InputError(
@@ -227,7 +243,8 @@ def calibration_for(setup: str) -> str:
         found = load_calibration(name)
         if found.transferable and found.setup == setup:
             return name
-    raise InputError(
-        f"no calibration comes with the package for the set-up {setup}: make one of games of rated "
-        "players (milepost calibrate), or name one for another set-up and force it"
+    raise NoCalibrationError(
+        f"no calibration comes with the package for the set-up {setup}: milepost.bridge carries one "
+        "over to it, milepost.calibrate makes one of games of rated players; or name one for "
+        "another set-up and force it"
     )
