@@ -198,11 +198,11 @@ def _match(before: Spreads, after: Spreads, known: Any, new: Any) -> Ints:
         else np.repeat(spreads.offsets[:-1], spreads.counts) + spreads.places
         for spreads, names in ((before, known), (after, new))
     ]  # fmt: skip
-    ordered = [
+    by_move = [
         np.lexsort((names[at], decision)) for names, at in zip((known, new), place, strict=True)
     ]
     answer = np.empty(len(decision), dtype=np.int64)
-    answer[ordered[1]] = ordered[0]
+    answer[by_move[1]] = by_move[0]
     return answer
 
 

@@ -75,7 +75,7 @@ class Decisions:
         """Return what there is, in a few lines."""
         lines = [f"{len(self):,} decisions of {self.table['mover'].n_unique():,} players"]
         if self.setup:
-            lines.append(f"set-up {self.setup}: {readable_setup(dict(self.setup_details))}")
+            lines.append(f"set-up {self.setup}: {self.setup_text}")
         lines += [f"{count:>9,} {name}" for name, count in self.counts.items() if count]
         return "\n".join(lines)
 
@@ -95,6 +95,11 @@ class Decisions:
     def save(self, path: str | Path, *, form: str | None = None) -> None:
         """Write the table as Parquet, CSV or NDJSON; it says which set-up it is of."""
         write_table(self.table, path, form=form, made=self.made)
+
+    @property
+    def setup_text(self) -> str:
+        """The set-up behind the values in words; empty = not known."""
+        return readable_setup(dict(self.setup_details)) if self.setup_details else ""
 
     @property
     def plan(self) -> Plan | None:

@@ -9,7 +9,6 @@ from typing import Any
 
 import polars as pl
 
-from milepost.analysis.engine.setup import readable_setup
 from milepost.api.decisions import Decisions, cautions_missing, decisions, score_doubts_told
 from milepost.choice.spreads import Spreads
 from milepost.errors import InputError
@@ -371,7 +370,7 @@ def calibrate(
         whole_games=whole,
         name=name,
         setup=rated.setup,
-        setup_text=readable_setup(dict(rated.setup_details)) if rated.setup_details else "",
+        setup_text=rated.setup_text,
         kinds=list(how.kinds),
         folds=how.folds,
         repeats=how.repeats,

@@ -143,8 +143,8 @@ def find_calibration(
 def _how_to_calibrate(decisions: Decisions, store: str | None) -> str:
     from milepost import api
 
-    about = api.bridges.readable_setup(dict(decisions.setup_details) or None)
-    told = f"no calibration comes with the package for the set-up {decisions.setup} ({about})"
+    told = f"no calibration comes with the package for the set-up {decisions.setup}"
+    told += f" ({decisions.setup_text})" if decisions.setup_text else ""
     minutes = api.bridges.bridge_minutes(decisions, store)
     if minutes is None:
         return f"{told}: milepost calibrate makes one of games of rated players"

@@ -81,7 +81,7 @@ def summarise_targets(
     ln_chosen: Floats,
     d_ln_chosen: Floats,
 ) -> None:
-    """Fill Σ q ln p over the options of each decision, q a distribution of choices, and its slopes."""
+    """Fill Σ q ln p of each decision, q the probabilities of its choices, and the slopes."""
     parameters = d_ln_p.shape[1]
     for decision in range(len(offsets) - 1):
         total = 0.0

@@ -117,7 +117,7 @@ def calibrate(
     if engine is not None or engine_option or positions is not None:
         raise InputError("--engine, --engine-option and --positions are for --bridge")
     chosen = [kind.strip() for kind in maps.split(",") if kind.strip()]
-    plan = api.ratings.CalibrationPlan(
+    how = api.ratings.CalibrationPlan(
         **({"kinds": tuple(chosen)} if chosen else {}),
         folds=folds, repeats=repeats, seed=seed, c_line=_line(c_line),
     )  # fmt: skip
@@ -135,7 +135,7 @@ def calibrate(
         typer.echo(f"{unrated:,} turns without an Elo are left out", err=True)
     with show.progress("calibrating", quiet=quiet) as tell:
         calibration = api.ratings.calibrate(
-            rated, name=name or Path(output).stem, whole_games=further, plan=plan, progress=tell
+            rated, name=name or Path(output).stem, whole_games=further, plan=how, progress=tell
         )
     calibration.save(output)
     show_calibration(calibration)

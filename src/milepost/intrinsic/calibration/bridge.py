@@ -295,13 +295,15 @@ def _information(path: PolynomialPath, prepared: Any, rating: float) -> float:
 
 
 def _notes(known: Calibration, table: pl.DataFrame) -> tuple[str, ...]:
-    bias = table["bias"].to_numpy()
-    return (
+    bias, kept, apart = (table[name].to_numpy() for name in ("bias", "information", "divergence"))
+    origin = (
         f"a bridge from {known.name}: its agents distilled onto this set-up, without games of "
-        "rated players",
-        f"where its agents choose, this map reads {bias.min():+.0f} to {bias.max():+.0f} Elo off, "
-        f"and a turn tells {table['information'].mean():.0%} of what it tells there "
-        f"(divergence {table['divergence'].mean():.3f} nats a turn)",
-        f"how players vary is borrowed from {known.name}",
-        *(f"{known.name}: {note}" for note in known.notes),
+        "rated players"
     )
+    accuracy = (
+        f"where its agents choose, this map reads {bias.min():+.0f} to {bias.max():+.0f} Elo off, "
+        f"and a turn tells {kept.mean():.0%} of what it tells there (divergence "
+        f"{apart.mean():.3f} nats a turn)"
+    )
+    borrowed = f"how players vary is borrowed from {known.name}"
+    return (origin, accuracy, borrowed, *(f"{known.name}: {note}" for note in known.notes))

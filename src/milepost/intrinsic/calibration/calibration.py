@@ -244,7 +244,7 @@ def calibration_for(setup: str) -> str:
         if found.transferable and found.setup == setup:
             return name
     raise NoCalibrationError(
-        f"no calibration comes with the package for the set-up {setup}: milepost.bridge carries one "
-        "over to it, milepost.calibrate makes one of games of rated players; or name one for "
+        f"no calibration comes with the package for the set-up {setup}: milepost.bridge carries "
+        "one over to it, milepost.calibrate makes one of games of rated players; or name one for "
         "another set-up and force it"
     )
