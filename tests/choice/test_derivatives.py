@@ -121,3 +121,36 @@ def test_the_number_of_threads_changes_nothing(ratio: str, kind: str | None) -> 
         )
     # And the same decision says the same in whatever block it stands.
     np.testing.assert_array_equal(one.ln_chosen[:60], one.ln_chosen[60 * 40 : 60 * 41])
+
+
+@pytest.mark.parametrize("ratio", RATIOS)
+def test_a_distribution_of_choices_in_place_of_one(ratio: str, spreads: Spreads) -> None:
+    model = next(models(ratio, "geometric"))
+    prepared = prepare(spreads, model)
+    theta = parameters_of(model, 0.2, 0.7)
+    rng = np.random.default_rng(3)
+    share = rng.exponential(size=len(spreads.values)) * (rng.random(len(spreads.values)) < 0.7)
+    share[spreads.offsets[:-1]] += 0.1
+    q = share / np.repeat(np.add.reduceat(share, spreads.offsets[:-1]), spreads.counts)
+    said = evaluate(model, prepared, theta, targets=q)
+    ln_p = ln_probabilities(model, prepared, theta)
+    np.testing.assert_allclose(said.ln_chosen, np.add.reduceat(q * ln_p, spreads.offsets[:-1]))
+    for place in range(len(theta)):
+        move = np.zeros(len(theta))
+        move[place] = STEP
+        high, low = (
+            evaluate(model, prepared, theta + sign * move, targets=q).ln_chosen for sign in (1, -1)
+        )
+        slope = (high - low) / (2 * STEP)
+        np.testing.assert_allclose(said.d_ln_chosen[:, place], slope, atol=2e-7, rtol=1e-5)
+
+
+def test_a_certain_choice_is_a_distribution_too(spreads: Spreads) -> None:
+    model = ChoiceModel(lapse="flat")
+    theta = parameters_of(model, 0.2, 0.7)
+    certain = np.zeros(len(spreads.values))
+    certain[spreads.offsets[:-1] + spreads.chosen] = 1.0
+    plain = evaluate(model, prepare(spreads, model), theta)
+    said = evaluate(model, prepare(spreads, model), theta, targets=certain)
+    np.testing.assert_array_equal(said.ln_chosen, plain.ln_chosen)
+    np.testing.assert_array_equal(said.d_ln_chosen, plain.d_ln_chosen)

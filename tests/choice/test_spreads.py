@@ -399,3 +399,52 @@ def test_one_decision_without_depths_does_not_drop_those_of_the_others() -> None
     depths = table["depth_values"].to_list()
     frame = table.with_columns(pl.Series("depth_values", [None, *depths[1:]]))
     assert Spreads.from_table(frame).depths == (1, 2)
+
+
+def cut_by_hand(spreads: Spreads, depth: int) -> list[list[tuple[float, int]]]:
+    """Value at a depth (the next greater one where it is not known) and old place, best first."""
+    assert spreads.depth_values is not None
+    column = spreads.depths.index(depth)
+    lists = []
+    for t in range(len(spreads)):
+        rows = range(spreads.offsets[t], spreads.offsets[t + 1])
+        values = []
+        for row in rows:
+            known = [v for v in spreads.depth_values[row, column:-1] if not np.isnan(v)]
+            values.append(known[0] if known else spreads.values[row])
+        order = sorted(range(len(values)), key=lambda place, v=values: -v[place])  # type: ignore[misc]
+        lists.append([(float(values[place]), place) for place in order])
+    return lists
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_a_lesser_depth_is_a_search_that_ended_there(depth: int) -> None:
+    spreads = realistic_spreads(5, 60, depths=True)
+    spreads = spreads.choosing(np.arange(60) % spreads.counts)
+    cut = spreads.to_depth(depth)
+    assert cut.depths == tuple(range(1, depth + 1))
+    assert cut.depth_values is not None
+    assert cut.depth_values.shape == (len(spreads.values), depth)
+    for t, expected_rows in enumerate(cut_by_hand(spreads, depth)):
+        here = slice(cut.offsets[t], cut.offsets[t + 1])
+        assert cut.values[here].tolist() == [value for value, _ in expected_rows]
+        places = [place for _, place in expected_rows]
+        assert places[cut.chosen[t]] == spreads.chosen[t]  # the same option, wherever it stands now
+        old = spreads.depth_values[spreads.offsets[t] + np.array(places), :depth]  # type: ignore[index]
+        np.testing.assert_array_equal(cut.depth_values[here], old)
+
+
+def test_a_cut_knows_the_order_in_which_options_were_given() -> None:
+    table = [[[0.1, 0.0], [0.4, 0.3], [0.1, 0.2]]]
+    spreads = Spreads.from_lists([[0.0, 0.3, 0.2]], [2], depth_values=table)  # put best first
+    cut = spreads.to_depth(1)
+    assert cut.values.tolist() == [0.4, 0.1, 0.1]  # equal ones as they stood: 0.2 before 0.0
+    assert cut.as_given(np.array([10.0, 20.0, 30.0])).tolist() == [30.0, 10.0, 20.0]
+    assert cut.chosen.tolist() == [1]
+
+
+def test_a_depth_that_is_not_there_is_refused() -> None:
+    with pytest.raises(InputError, match="no values at depth 7; the depths are 1, 2, 3"):
+        realistic_spreads(5, 3, depths=True).to_depth(7)
+    with pytest.raises(InputError, match="the depths are none"):
+        expected().to_depth(1)

@@ -7,6 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import polars as pl
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
@@ -147,3 +148,47 @@ def test_a_calibration_needs_known_maps(tmp_path: Path) -> None:
     )
     assert code == 1
     assert "joint-depths" in told
+
+
+def test_without_a_calibration_the_command_that_makes_one_is_named(tmp_path: Path) -> None:
+    spreads = tmp_path / "spreads.parquet"
+    code, _, _ = run("spreads", GAMES, "--store", STORE, "-o", spreads, "-q")
+    assert code == 0
+    table = pq.read_table(spreads)
+    told = json.loads(table.schema.metadata[b"milepost"])
+    told["options"]["digest"] = "0123456789abcdef"
+    told["options"]["setup"]["name"] = "Stockfish 17"
+    pq.write_table(table.replace_schema_metadata({b"milepost": json.dumps(told)}), spreads)
+    code, _, said = run("rate", spreads, "-q")
+    assert code == 1
+    assert "0123456789abcdef (Stockfish 17" in said
+    assert "milepost calibrate --bridge stockfish15.1-quick --engine PATH -o mine.json" in said
+    assert "7 minutes of one core" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "--bridge NAME"),
+        ([GAMES, "--bridge", "stockfish15.1-quick"], "takes no games"),
+        ([GAMES, "--store", STORE, "--engine", "x"], "are for --bridge"),
+        (["--bridge", "stockfish15.1-quick", "--plan", "single"], "lists all moves"),
+    ],
+)
+def test_a_bridge_and_games_are_two_things(
+    tmp_path: Path, arguments: list[str | Path], told: str
+) -> None:
+    code, _, said = run("calibrate", *arguments, "-o", tmp_path / "x.json")
+    assert code == 1
+    assert told in said
+
+
+def test_a_calibration_of_bullet_is_made_of_evaluations_of_quick(tmp_path: Path) -> None:
+    out = tmp_path / "bullet.json"
+    run(
+        "calibrate", GAMES, "--store", STORE, "--plan", "bullet", "-o", out, "--maps", "line",
+        "--folds", "2", "--repeats", "1", "-q",
+    )  # fmt: skip
+    made = json.loads(out.read_text())
+    assert made["setup_text"].endswith("bullet depth 6 width 256")
+    assert made["made"]["options"]["setup"]["cut_from"].endswith("quick depth 10 width 256")

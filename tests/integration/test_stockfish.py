@@ -8,17 +8,22 @@ from pathlib import Path
 
 import chess
 import chess.engine
+import numpy as np
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 from milepost.analysis.engine.search_output import Value, parse_search
 from milepost.analysis.engine.setup import find_engine
 from milepost.analysis.engine.uci import UciEngine
 from milepost.analysis.plans import evaluate, make_plan
-from milepost.analysis.run.run import analyse
+from milepost.analysis.run.run import analyse, engine_setup
 from milepost.analysis.run.threads import Job
+from milepost.analysis.store.reading import find_reading
 from milepost.analysis.store.store import EvaluationStore, stored_position
+from milepost.cli.app import app
 from milepost.errors import EngineError
+from milepost.intrinsic.calibration.calibration import load_calibration
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "analysis"
 QUICK = {"Threads": "1", "Hash": "16", "MultiPV": "256"}
@@ -130,3 +135,50 @@ def test_single_values_the_played_move_by_the_position_behind_it(engine_path: Pa
 def test_no_legal_move_gives_an_empty_evaluation(engine_path: Path) -> None:
     with UciEngine(engine_path) as engine:
         assert evaluate(engine, make_plan("quick"), POSITIONS[4]).moves == ()
+
+
+def test_a_shallow_search_is_the_beginning_of_a_deep_one(
+    engine_path: Path, bundled_data: Path
+) -> None:
+    """What the plan bullet rests on: its evaluations are quick's, cut to its depth."""
+    store = EvaluationStore(bundled_data / "sample" / "evaluations")
+    reading = find_reading(store, None, make_plan("bullet"))
+    setup = engine_setup(engine_path, make_plan("bullet"), {})
+    if setup.name != "Stockfish 15.1":
+        pytest.skip(f"the stored values are Stockfish 15.1's, this is {setup.name}")
+    assert setup.digest == reading.setup
+    rows = store.read(reading.stored).sample(20, seed=6)
+    with UciEngine(engine_path) as engine:
+        engine.configure(make_plan("bullet").options)
+        for row in rows.iter_rows(named=True):
+            shallow = evaluate(engine, make_plan("bullet"), row["position"])
+            stored = {
+                (depth, move): Value(cp, mate)
+                for depth in range(1, 7)
+                for move, cp, mate in zip(
+                    row["moves"], row["cp"][depth - 1], row["mate"][depth - 1], strict=True
+                )
+            }
+            assert shallow.values == stored
+
+
+def test_a_bridge_is_built_with_a_real_engine_and_goes_on(
+    engine_path: Path, tmp_path: Path
+) -> None:
+    out, store = tmp_path / "mine.json", tmp_path / "mine_evaluations"
+    arguments = ["calibrate", "--bridge", "stockfish15.1-quick", "--engine", str(engine_path)]
+    arguments += ["--plan", "bullet", "--positions", "110", "-o", str(out), "-q", "-j", "1"]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0, done.stderr
+    bridge = load_calibration(out)
+    assert bridge.bridged_from == "stockfish15.1-quick"
+    assert bridge.setup == engine_setup(engine_path, make_plan("bullet"), {}).digest
+    evaluated = EvaluationStore(store).read()
+    assert len(evaluated) == 110
+    files = EvaluationStore(store).files()
+    again = CliRunner().invoke(app, arguments)
+    assert again.exit_code == 0
+    assert EvaluationStore(store).files() == files  # nothing is evaluated twice
+    np.testing.assert_array_equal(
+        load_calibration(out).map.path.coefficients, bridge.map.path.coefficients
+    )

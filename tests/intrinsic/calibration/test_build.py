@@ -14,7 +14,7 @@ from tests.intrinsic.makers import PATH, league
 
 from milepost.analysis.engine.setup import make_setup
 from milepost.analysis.plans import make_plan
-from milepost.errors import InputError
+from milepost.errors import InputError, NoCalibrationError
 from milepost.intrinsic.calibration.build import calibrate, choose, error_of_map
 from milepost.intrinsic.calibration.calibration import (
     Calibration,
@@ -172,17 +172,22 @@ def test_too_few_mileposts_are_refused() -> None:
 
 
 def test_shipped_calibrations_can_be_read() -> None:
-    assert set(shipped_calibrations()) == {"stockfish15.1-quick", "rybka3-d13"}
+    ours = {f"stockfish15.1-{plan}" for plan in ("bullet", "quick", "standard")}
+    assert set(shipped_calibrations()) == {*ours, "rybka3-d13"}
     for name in shipped_calibrations():
         assert load_calibration(name).name == name
 
 
-def test_the_shipped_set_up_is_that_of_the_plan_quick() -> None:
+@pytest.mark.parametrize("name", ["bullet", "quick", "standard"])
+def test_the_shipped_set_ups_are_those_of_the_plans(name: str) -> None:
     options = {"Hash": "16", "MultiPV": "256", "Threads": "1"}
     declared = {"EvalFile": "nn-ad9b42354671.nnue"}
-    setup = make_setup("Stockfish 15.1", declared, options, make_plan("quick").text)
-    assert calibration_for(setup.digest) == "stockfish15.1-quick"
-    with pytest.raises(InputError, match="milepost calibrate"):
+    setup = make_setup("Stockfish 15.1", declared, options, make_plan(name).text)
+    assert calibration_for(setup.digest) == f"stockfish15.1-{name}"
+
+
+def test_a_set_up_without_a_calibration_is_told_so() -> None:
+    with pytest.raises(NoCalibrationError, match=r"milepost\.bridge"):
         calibration_for("0" * 16)
 
 

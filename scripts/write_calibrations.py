@@ -1,0 +1,146 @@
+"""Write the shipped calibrations that rest on that of the plan quick: bullet and standard.
+
+    python scripts/write_calibrations.py ../shared/data --work DIR [--only bullet] [--positions 400]
+
+Run it after every change of `stockfish15.1-quick.json`, from which both borrow how players vary.
+
+*bullet* is fitted directly: a search to its depth is the beginning of one to depth 10, so the
+evaluated turns of `analysis/random_turns_2011-2014.parquet` are cut to its depth. *standard* is a
+bridge from quick, since rated turns evaluated with it would take days: the engine evaluates
+positions of the sample, and, for a check, turns of rated players. All evaluations are kept in
+`--work` (stores `random-turns`, `standard`, `standard-players`): a run that was stopped goes on
+where it was, and a later run needs no engine for what is there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+
+import milepost as mp
+from milepost.analysis.exchange.scored_tables import import_shared
+from milepost.analysis.plans import make_plan
+from milepost.analysis.spreads.build import make_decisions
+from milepost.analysis.store.reading import find_reading
+from milepost.api.bridges import same_positions
+from milepost.intrinsic.calibration.bridge_check import compare_on_players
+from milepost.intrinsic.calibration.calibration import Calibration, load_calibration
+
+OUTPUTS = Path(__file__).resolve().parents[1] / "src" / "milepost" / "data" / "calibrations"
+QUICK = "stockfish15.1-quick"
+TURNS = Path("analysis", "random_turns_2011-2014.parquet")
+GAMES = Path("mileposts", "2011-2014")
+MAPS = ("line", "joint-depths")
+
+
+def random_turns(data: Path, work: Path) -> mp.EvaluationStore:
+    """Return the store of the evaluated turns, made at the first run."""
+    store = mp.open_store(work / "random-turns", create=True)
+    if not store.files():
+        import_shared(data / TURNS, store)
+    return store
+
+
+def write_bullet(data: Path, work: Path, known: Calibration) -> Calibration:
+    """Fit the map of bullet to quick's turns, cut to its depth."""
+    decisions = mp.decisions(data / GAMES, random_turns(data, work), plan="bullet", workers=2)
+    fitted = mp.calibrate(
+        decisions, name="stockfish15.1-bullet", plan=mp.CalibrationPlan(MAPS, repeats=10)
+    )
+    borrowed = f"how players vary is borrowed from {known.name}"
+    cut = "fitted to evaluations to depth 10, cut to the depth of the plan"
+    return replace(fitted, spread=known.spread, notes=(*fitted.notes, cut, borrowed))
+
+
+def write_standard(
+    data: Path, work: Path, known: Calibration, *, positions: int, players: int, engine: str | None
+) -> Calibration:
+    """Carry quick over to standard, and check it on turns of rated players."""
+    bridged = mp.bridge(
+        known, work / "standard", "standard", engine=engine, positions=positions,
+        name="stockfish15.1-standard", progress=_show,
+    )  # fmt: skip
+    if not players:
+        return bridged
+    table = check(data, work, known, bridged, "standard", turns=players, engine=engine)
+    row = table.row(-1, named=True)
+    note = (
+        f"on {row['turns']} turns of rated players it reads {row['level']:+.0f} Elo (standard "
+        f"error {row['level_se']:.0f}) from what {known.name} reads off the same turns, and "
+        f"{row['slope']:+.2f} ({row['slope_se']:.2f}) Elo more for a point of Elo"
+    )
+    made = {**bridged.made, "check": table.to_dicts()}
+    return replace(bridged, notes=(*bridged.notes, note), made=made)
+
+
+def check(
+    data: Path,
+    work: Path,
+    known: Calibration,
+    new: Calibration,
+    plan: str,
+    *,
+    turns: int,
+    engine: str | None,
+    store: str | None = None,
+) -> pl.DataFrame:
+    """Compare two calibrations on turns of rated players, drawn by hash evenly over mileposts."""
+    ours = random_turns(data, work)
+    reading = find_reading(ours, None, make_plan("quick"))
+    played = mp.read_turns(data / GAMES, workers=2)[0]
+    before = make_decisions(played, ours, setup=reading.stored)
+    drawn = [hashlib.sha256(fen.encode()).hexdigest() for fen in before.table["position"]]
+    chosen = (
+        before.table.select("game_id", "ply", (pl.col("mover_elo") / 100).round().alias("milepost"))
+        .with_columns(pl.Series("hash", drawn))
+        .sort("hash")
+        .with_columns(pl.int_range(pl.len()).over("milepost").alias("rank"))
+        .sort("rank", "milepost")
+        .head(turns)
+    )
+    wanted = played.join(chosen, on=["game_id", "ply"], how="semi")
+    theirs = mp.open_store(work / (store or f"{plan}-players"), create=True)
+    analysis = mp.analyse(wanted, theirs, plan, engine=engine, progress=_show)
+    after = make_decisions(wanted, theirs, setup=analysis.setups[0])
+    same = same_positions(before, after)
+    return compare_on_players((same.known, known.map.path), (same.new, new.map.path))
+
+
+def _show(news: object) -> None:
+    done, total, note = (getattr(news, name) for name in ("done", "total", "note"))
+    sys.stderr.write(f"\r{done} of {total} {note}   ")
+
+
+def main() -> None:
+    """Write them."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("data", type=Path, help="the folder of real data (../shared/data)")
+    parser.add_argument("--work", type=Path, required=True, help="the folder of stores")
+    parser.add_argument("--outputs", type=Path, default=OUTPUTS, help="where calibrations are")
+    parser.add_argument("--only", choices=["bullet", "standard"], help="one of them")
+    parser.add_argument("--positions", type=int, default=400, help="of the bridge to standard")
+    parser.add_argument("--players", type=int, default=120, help="turns of players to check it on")
+    parser.add_argument("--engine", help="Stockfish 15.1 [default: the usual places]")
+    given = parser.parse_args()
+    given.work.mkdir(parents=True, exist_ok=True)
+    known = load_calibration(given.outputs / f"{QUICK}.json")
+    if given.only != "standard":
+        write_bullet(given.data, given.work, known).save(
+            given.outputs / "stockfish15.1-bullet.json"
+        )
+    if given.only != "bullet":
+        write_standard(
+            given.data, given.work, known, positions=given.positions, players=given.players,
+            engine=given.engine,
+        ).save(given.outputs / "stockfish15.1-standard.json")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,215 @@
+"""Bridges: onto oneself nothing changes, known distortions are found, what is stated is so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.intrinsic.makers import HONEST, NO_MAP_ERROR, PATH, play, positions
+
+from milepost.choice import ChoiceModel, DepthScheme, Spreads
+from milepost.choice.scale import RAW_UNITS
+from milepost.choice.spreads import Floats
+from milepost.errors import InputError
+from milepost.intrinsic.calibration.bridge import (
+    SamePositions,
+    bridged_model,
+    build_bridge,
+    compare_paths,
+)
+from milepost.intrinsic.calibration.bridge_check import CENTRE, compare_on_players, read_line
+from milepost.intrinsic.calibration.calibration import Calibration
+from milepost.intrinsic.calibration.maps import RatingMap
+from milepost.intrinsic.calibration.paths import PolynomialPath
+from milepost.intrinsic.rating.likelihood_grid import climb, greatest
+
+PLAIN = PolynomialPath(
+    ChoiceModel(scale=RAW_UNITS),
+    (1, 0),
+    np.array([np.log(0.2), -0.4, np.log(0.55)]),
+    np.diag([1e-3, 2e-3, 1e-3]),
+    (1600.0, 2700.0),
+    2100.0,
+    500.0,
+)
+
+
+def calibration(path: PolynomialPath) -> Calibration:
+    return Calibration(
+        name="known",
+        setup="0" * 16,
+        setup_text="a known engine",
+        map=RatingMap("joint", path),
+        spread=HONEST,
+        map_error=NO_MAP_ERROR,
+        mileposts=pl.DataFrame(),
+        c_line=(0.5, 0.0),
+        tried=pl.DataFrame({"map": ["joint"], "admitted": [True]}),
+        gate=pl.DataFrame(),
+    )
+
+
+@cache
+def board(count: int, seed: int) -> Spreads:
+    plain = positions(count, np.random.default_rng(seed))
+    return Spreads.from_arrays(
+        plain.offsets, plain.values, plain.chosen, groups=np.arange(count) // 5
+    )
+
+
+def other_values(spreads: Spreads, values: Floats) -> SamePositions:
+    """The same positions, valued otherwise, and which option is which."""
+    new = Spreads.from_arrays(spreads.offsets, values, spreads.chosen, groups=spreads.groups)
+    places = np.arange(len(values)) - np.repeat(spreads.offsets[:-1], spreads.counts)
+    match = np.repeat(spreads.offsets[:-1], spreads.counts) + (
+        places if new.places is None else new.places
+    )
+    return SamePositions(spreads, new, match)
+
+
+def bridged(same: SamePositions, path: PolynomialPath = PLAIN) -> Calibration:
+    return build_bridge(calibration(path), same, name="new", setup="1" * 16, setup_text="new")
+
+
+def test_onto_itself_nothing_changes() -> None:
+    spreads = board(150, 1)
+    bridge = bridged(other_values(spreads, spreads.values))
+    ratings = np.arange(1600.0, 2701.0, 100.0)
+    np.testing.assert_allclose(bridge.map.path.theta(ratings), PLAIN.theta(ratings), atol=1e-5)
+    # Its error too is the known one: of the extra power nothing is known, and nothing needed.
+    for rating in (1700.0, 2200.0, 2600.0):
+        old, new = (
+            path.gradient(rating) @ path.covariance @ path.gradient(rating).T
+            for path in (PLAIN, bridge.map.path)
+        )
+        np.testing.assert_allclose(new, old, rtol=1e-3, atol=1e-8)
+    table = pl.DataFrame(bridge.made["bridge"]["table"])
+    assert table["divergence"].abs().max() < 1e-9  # type: ignore[operator]
+    assert table["bias"].abs().max() < 0.1  # type: ignore[operator]
+    np.testing.assert_allclose(table["information"], 1.0, rtol=1e-3)
+
+
+def test_values_that_are_all_larger_ask_for_a_larger_s_alone() -> None:
+    spreads = board(150, 2)
+    bridge = bridged(other_values(spreads, 1.3 * spreads.values))
+    ratings = np.arange(1600.0, 2701.0, 100.0)
+    theta = bridge.map.path.theta(ratings)
+    np.testing.assert_allclose(theta[:, 0], PLAIN.theta(ratings)[:, 0] + np.log(1.3), atol=1e-5)
+    np.testing.assert_allclose(theta[:, 1], PLAIN.theta(ratings)[:, 1], atol=1e-5)
+
+
+@cache
+def noisy(count: int, seed: int) -> SamePositions:
+    spreads = board(count, seed)
+    noise = np.random.default_rng(seed + 100).normal(0.0, 0.1, len(spreads.values))
+    return other_values(spreads, spreads.values + noise)
+
+
+def test_what_it_states_of_an_engine_with_noise_is_so() -> None:
+    """On other positions, agents of the known path choose: the new one reads them as it said."""
+    bridge = bridged(noisy(500, 3))
+    path = bridge.map.path
+    assert isinstance(path, PolynomialPath)
+    fresh = noisy(500, 4)
+    ratings = np.array([1800.0, 2400.0])
+    stated = compare_paths(PLAIN, path, fresh, ratings)
+    assert (stated["information"] < 0.95).all()
+    assert (stated["divergence"] > 0.005).all()
+    rng, rungs = np.random.default_rng(5), np.arange(1200.0, 3201.0, 200.0)
+    for row, rating in zip(stated.iter_rows(named=True), ratings, strict=True):
+        readings = []
+        for _ in range(25):
+            chosen = play(fresh.known, np.full(len(fresh.known), rating), rng, PLAIN)
+            option = chosen.offsets[:-1] + chosen.chosen
+            where = np.empty(len(fresh.match), dtype=np.int64)
+            where[fresh.match] = np.arange(len(fresh.match))
+            now = fresh.new.choosing(where[option] - fresh.new.offsets[:-1])
+            readings.append(greatest(climb(now, path, rungs).log_likelihood()))
+        known = climb(fresh.known, PLAIN, np.array([rating, rating + 1.0])).information[:, 0].sum()
+        sd = np.sqrt(1 / (known * row["information"]))
+        assert np.mean(readings) == pytest.approx(rating + row["bias"], abs=4 * sd / 5)
+        assert np.std(readings) == pytest.approx(sd, rel=0.4)
+        # What the calibration's file says of its own error covers how far it is off elsewhere.
+        error = np.interp(rating, *bridge.map_error)
+        assert abs(row["bias"]) < 3 * error
+
+
+def test_the_error_of_the_positions_is_what_other_positions_give() -> None:
+    certain = replace(PLAIN, covariance=np.zeros((3, 3)))
+    found = [bridged(noisy(120, seed), certain).map.path for seed in range(10, 22)]
+    thetas = np.stack([path.theta(2150.0)[0] for path in found])
+    stated = [
+        np.diag(path.gradient(2150.0) @ path.covariance @ path.gradient(2150.0).T) for path in found
+    ]
+    ratio = thetas.std(axis=0, ddof=1) / np.sqrt(np.mean(stated, axis=0))
+    assert ((ratio > 0.5) & (ratio < 1.8)).all()
+
+
+def test_a_bridge_says_what_it_is(tmp_path: object) -> None:
+    bridge = bridged(noisy(120, 10))
+    assert bridge.bridged_from == "known"
+    assert bridge.rests_on == "a bridge from known: 120 positions, 24 games"
+    assert any("borrowed from known" in note for note in bridge.notes)
+    assert bridge.spread is HONEST
+    again = Calibration.from_dict(bridge.to_dict())
+    assert again.bridged_from == "known"
+    np.testing.assert_array_equal(again.map.path.coefficients, bridge.map.path.coefficients)
+
+
+def test_other_depths_get_weights_of_their_own() -> None:
+    model = ChoiceModel(depths=DepthScheme.ends((1, 2, 3, 4, 5)))
+    assert bridged_model(model, (1, 2, 3, 4, 5)) is model
+    assert bridged_model(model, (1, 2, 3, 4)).depths == DepthScheme.ends((1, 2, 3, 4))
+    grouped = ChoiceModel(depths=DepthScheme.groups([(1, 2), 3]))
+    with pytest.raises(InputError, match="cannot be remade"):
+        bridged_model(grouped, (1, 2, 3, 4))
+
+
+def test_what_cannot_be_carried_over_is_refused() -> None:
+    spreads = board(150, 1)
+    same = other_values(spreads, spreads.values)
+    line = replace(calibration(PLAIN), map=RatingMap("line", PATH))
+    with pytest.raises(InputError, match="cannot be carried over"):
+        build_bridge(line, same, name="x", setup="", setup_text="")
+    few = SamePositions(spreads.take([0, 1]), spreads.take([0, 1]), np.arange(spreads.offsets[2]))
+    with pytest.raises(InputError, match="2 positions are usable"):
+        bridged(few)
+    with pytest.raises(InputError, match="same options"):
+        SamePositions(spreads, board(150, 2), same.match)
+
+
+def test_the_line_of_players_is_read_off_their_turns() -> None:
+    """Players who play 60 above their Elo, and 1.2 points for a point of it."""
+    spreads = board(1500, 30)
+    rng = np.random.default_rng(31)
+    elo = rng.uniform(1700.0, 2600.0, 300)[spreads.groups]
+    chosen = play(spreads, CENTRE + 60.0 + 1.2 * (elo - CENTRE), rng, PLAIN)
+    line = read_line(replace(chosen, rating=elo), PLAIN)
+    errors = line.errors(spreads.groups)
+    assert abs(line.level - 60.0) < 3 * errors[0]
+    assert abs(line.slope - 1.2) < 3 * errors[1]
+    # Agents alone: the errors are those of the information.
+    information = climb(chosen, PLAIN, np.array([2150.0, 2151.0])).information[:, 0].sum()
+    assert errors[0] == pytest.approx(1 / np.sqrt(information), rel=0.25)
+
+
+def test_two_readings_of_the_same_turns_differ_by_less_than_either_errs() -> None:
+    same = noisy(500, 3)
+    path = bridged(same).map.path
+    rng = np.random.default_rng(7)
+    elo = rng.uniform(1700.0, 2600.0, 100)[same.known.groups]
+    chosen = play(same.known, elo, rng, PLAIN)
+    where = np.empty(len(same.match), dtype=np.int64)
+    where[same.match] = np.arange(len(same.match))
+    now = same.new.choosing(where[chosen.offsets[:-1] + chosen.chosen] - same.new.offsets[:-1])
+    table = compare_on_players(
+        (replace(chosen, rating=elo), PLAIN), (replace(now, rating=elo), path)
+    )
+    known, new, apart = table.iter_rows(named=True)
+    assert apart["level"] == pytest.approx(new["level"] - known["level"])
+    assert apart["level_se"] < known["level_se"] < new["level_se"]
+    assert abs(apart["level"]) < 3 * apart["level_se"]
+    assert abs(apart["slope"]) < 3 * apart["slope_se"]
