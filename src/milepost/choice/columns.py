@@ -60,6 +60,11 @@ def missing_columns(names: tuple[str, ...], spreads: Spreads) -> list[str]:
     return [part for part in wanted if part not in known]
 
 
+def depends_on_values(name: str) -> bool:
+    """Return whether a column, or one part of a product, is worked out from the values."""
+    return any(part in _OPTION or part in _CONTEXT for part in name.split(PRODUCT))
+
+
 def _column(name: str, spreads: Spreads, scale: Scale) -> Floats:
     if name in spreads.columns:
         return spreads.columns[name]

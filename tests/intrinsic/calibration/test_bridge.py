@@ -213,3 +213,28 @@ def test_two_readings_of_the_same_turns_differ_by_less_than_either_errs() -> Non
     assert apart["level_se"] < known["level_se"] < new["level_se"]
     assert abs(apart["level"]) < 3 * apart["level_se"]
     assert abs(apart["slope"]) < 3 * apart["slope_se"]
+
+
+def test_what_options_bring_themselves_is_carried_over() -> None:
+    """A column that no engine values keeps its coefficient; a product with values is fitted."""
+    spreads = board(200, 40)
+    rng = np.random.default_rng(41)
+    brought = {"capture": (rng.random(len(spreads.values)) < 0.3).astype(float)}
+    spreads = replace(spreads, columns=brought)
+    model = ChoiceModel(scale=RAW_UNITS, utilities=("loss", "capture"))
+    coefficients = np.array([np.log(0.2), -0.4, np.log(0.55), 0.3, 0.2, -0.1])
+    path = replace(
+        PLAIN, model=model, degrees=(1, 0, 0, 1), coefficients=coefficients,
+        covariance=np.diag([1e-3, 2e-3, 1e-3, 1e-2, 4e-3, 1e-3]),
+    )  # fmt: skip
+    same = other_values(spreads, spreads.values * 1.3)
+    new = replace(same.new, columns={"capture": brought["capture"][same.match]})
+    bridge = bridged(replace(same, new=new), path).map.path
+    theta = bridge.theta(np.array([1700.0, 2500.0]))
+    known = path.theta(np.array([1700.0, 2500.0]))
+    np.testing.assert_array_equal(theta[:, 3], known[:, 3])
+    np.testing.assert_allclose(theta[:, 0], known[:, 0] + np.log(1.3), atol=1e-4)
+    np.testing.assert_allclose(theta[:, 2], known[:, 2] / 1.3, atol=1e-4)  # b × loss is the same
+    variance = bridge.gradient(2100.0) @ bridge.covariance @ bridge.gradient(2100.0).T
+    assert variance[3, 3] == pytest.approx(4e-3, rel=1e-6)
+    assert variance[2, 2] == pytest.approx(1e-2 / 1.3**2, rel=1e-2)

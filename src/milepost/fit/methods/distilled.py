@@ -21,10 +21,12 @@ from milepost.choice.model import ChoiceModel
 from milepost.choice.spreads import Floats
 from milepost.fit.agent import NotConvergedWarning
 from milepost.fit.search import minimise
-from milepost.fit.uncertainty.covariance import clustered, inverse
+from milepost.fit.uncertainty.covariance import group_sums
 
 _MOST_ITERATIONS = 300
 _STEP = 1e-4
+_FLAT = 1e-9
+"""Curvature, of the largest, that counts as none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +153,8 @@ def distil(task: Distillation, targets: Sequence[Floats], start: Floats) -> Dist
         change = task.gradient(answer + step, targets) - task.gradient(answer - step, targets)
         rows.append(change / (2 * _STEP))
     curvature = np.stack(rows)
-    bread = inverse(0.5 * (curvature + curvature.T))
-    scores = task.scores(answer, targets)
-    middle = clustered(scores, task.prepared.spreads.groups, scores.shape[1])
+    # Directions in which choices do not change are no error: what is read does not change either.
+    bread = np.linalg.pinv(0.5 * (curvature + curvature.T), rcond=_FLAT, hermitian=True)
+    sums = group_sums(task.scores(answer, targets), task.prepared.spreads.groups)
+    middle = sums.T @ sums * (len(sums) / max(len(sums) - 1, 1))
     return Distilled(answer, loss, bread, bread @ middle @ bread.T, converged)

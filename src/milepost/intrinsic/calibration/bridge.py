@@ -18,9 +18,10 @@ import numpy.typing as npt
 import polars as pl
 from scipy.interpolate import CubicSpline
 
+from milepost.choice.columns import depends_on_values
 from milepost.choice.depths import DepthScheme
 from milepost.choice.evaluation.evaluate import evaluate, ln_probabilities, prepare
-from milepost.choice.model import UTILITIES, ChoiceModel
+from milepost.choice.model import ChoiceModel
 from milepost.choice.spreads import Floats, Ints, Spreads
 from milepost.errors import InputError
 from milepost.fit.methods.distilled import Distillation, Distilled, distil
@@ -160,14 +161,14 @@ def bridged_model(model: ChoiceModel, depths: tuple[int, ...]) -> ChoiceModel:
 
 
 def _with_room(path: PolynomialPath) -> PolynomialPath:
-    """The same path, with one more power for what moves with the rating and depends on values.
+    """The same path, with a square for what is a line in the rating and depends on values.
 
     What is a line with one set-up need not be one with another: with lines alone a bridge to a
     shallower search reads up to 86 Elo off in the middle and at the ends.
     """
     fitted = _depend_on_values(path.model)
     degrees = tuple(
-        int(degree + (degree > 0 and moves))
+        degree + int(degree == 1 and moves)
         for degree, moves in zip(path.degrees, fitted, strict=True)
     )
     old = np.cumsum([0, *(degree + 1 for degree in path.degrees)])
@@ -183,9 +184,9 @@ def _with_room(path: PolynomialPath) -> PolynomialPath:
 
 
 def _depend_on_values(model: ChoiceModel) -> Bools:
-    """Which parameters the values have a say in: all but those of the options' own columns."""
-    own = [name in model.utilities and name not in UTILITIES for name in model.parameters]
-    return ~np.array(own)
+    """Which parameters the values have a say in: all but those of columns that options bring."""
+    fitted = [name not in model.utilities or depends_on_values(name) for name in model.parameters]
+    return np.array(fitted)
 
 
 def _fitted(path: PolynomialPath) -> Bools:
