@@ -40,10 +40,11 @@ def bullet(known: Calibration, positions: int, turns: int) -> None:
     cut = make_decisions(bridge_turns(known, positions), store, depth=6)
     same = same_positions(cut, cut)
     elo = np.arange(1600.0, 2701.0, 100.0)
-    paths = [each.map.path for each in (direct, bridged)]
-    assert all(isinstance(path, PolynomialPath) for path in paths)
+    paths = direct.map.path, bridged.map.path
+    assert isinstance(paths[0], PolynomialPath)
+    assert isinstance(paths[1], PolynomialPath)
     print("what the bridge reads where agents of the direct map choose, less their Elo")
-    print(compare_paths(*paths, same, elo).select("elo", "bias", "divergence"))  # type: ignore[arg-type]
+    print(compare_paths(paths[0], paths[1], same, elo).select("elo", "bias", "divergence"))
     frame = read_turns(RANDOM_TURNS).sample(turns, seed=2011)
     deep = spreads_of(frame)
     shallow = deep.to_depth(6)

@@ -140,6 +140,7 @@ def bridge_stored(
         name=name,
         setup=reading.setup,
         setup_text=readable_setup(reading.details),
+        same_engine=all(there.details[part] == reading.details[part] for part in ("name", "net")),
         made=provenance("calibrate", {**told, "digest": reading.setup}, []),
         progress=progress,
     )

@@ -14,6 +14,7 @@ from milepost.choice import ChoiceModel, DepthScheme, Spreads
 from milepost.choice.scale import RAW_UNITS
 from milepost.choice.spreads import Floats
 from milepost.errors import InputError
+from milepost.fit.methods.smooth import fit_smooth
 from milepost.intrinsic.calibration.bridge import (
     SamePositions,
     bridged_model,
@@ -238,3 +239,42 @@ def test_what_options_bring_themselves_is_carried_over() -> None:
     variance = bridge.gradient(2100.0) @ bridge.covariance @ bridge.gradient(2100.0).T
     assert variance[3, 3] == pytest.approx(4e-3, rel=1e-6)
     assert variance[2, 2] == pytest.approx(1e-2 / 1.3**2, rel=1e-2)
+
+
+def test_players_are_not_read_too_high_with_another_engine_that_is_as_good() -> None:
+    """Two engines see the truth with errors of their own; players go by the truth itself.
+
+    Agents fitted to the first, distilled onto the second, take its errors for carelessness.
+    """
+    truth = board(1200, 50)
+    rng = np.random.default_rng(51)
+    errors = rng.normal(0.0, 0.15, (2, len(truth.values)))
+    elo = rng.uniform(1700.0, 2600.0, 240)[truth.groups]
+    played = play(truth, elo, rng, PLAIN)
+
+    def seen(which: int) -> Spreads:
+        return Spreads.from_arrays(
+            played.offsets, played.values + errors[which], played.chosen, groups=played.groups,
+            rating=elo,
+        )  # fmt: skip
+
+    first = seen(0)
+    fitted = PolynomialPath.of(fit_smooth(first, PLAIN.model, degree={"ln s": 1, "ln c": 0}))
+    known = replace(fitted, range=(1600.0, 2700.0))
+    at = [np.empty(len(errors[0]), dtype=np.int64) for _ in range(2)]
+    starts = np.repeat(played.offsets[:-1], played.counts)
+    for which, spreads in enumerate((first, seen(1))):
+        assert spreads.places is not None
+        at[which] = starts + spreads.places
+    back = np.empty_like(at[0])
+    back[at[0]] = np.arange(len(back))
+    same = SamePositions(first, seen(1), back[at[1]])
+    readings = {}
+    for same_engine in (True, False):
+        bridge = build_bridge(
+            calibration(known), same, name="x", setup="", setup_text="", same_engine=same_engine
+        )
+        line = read_line(seen(1), bridge.map.path)
+        readings[same_engine] = line.level, line.errors(played.groups)[0]
+    assert readings[True][0] > 4 * readings[True][1]  # the trap
+    assert abs(readings[False][0]) < 3 * readings[False][1]

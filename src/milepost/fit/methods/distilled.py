@@ -154,7 +154,8 @@ def distil(task: Distillation, targets: Sequence[Floats], start: Floats) -> Dist
         rows.append(change / (2 * _STEP))
     curvature = np.stack(rows)
     # Directions in which choices do not change are no error: what is read does not change either.
-    bread = np.linalg.pinv(0.5 * (curvature + curvature.T), rcond=_FLAT, hermitian=True)
+    half = 0.5 * (curvature + curvature.T)
+    bread = np.asarray(np.linalg.pinv(half, rcond=_FLAT, hermitian=True), dtype=np.float64)
     sums = group_sums(task.scores(answer, targets), task.prepared.spreads.groups)
     middle = sums.T @ sums * (len(sums) / max(len(sums) - 1, 1))
     return Distilled(answer, loss, bread, bread @ middle @ bread.T, converged)
