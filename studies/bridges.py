@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 from scripts.write_calibrations import QUICK, check
-from studies.real_spreads import ANALYSIS, RANDOM_TURNS, read_turns, spreads_of
+from studies.real_spreads import ANALYSIS, LIMIT_CP, RANDOM_TURNS, read_turns, spreads_of
 
 import milepost as mp
 from milepost.analysis.spreads.build import make_decisions
@@ -48,6 +48,9 @@ def bullet(known: Calibration, positions: int, turns: int) -> None:
     frame = read_turns(RANDOM_TURNS).sample(turns, seed=2011)
     deep = spreads_of(frame)
     shallow = deep.to_depth(6)
+    # Turns are chosen by what bullet itself sees, as in a store of it.
+    usable = np.abs(shallow.values[shallow.offsets[:-1]]) <= LIMIT_CP / 100
+    deep, shallow = deep.take(usable), shallow.take(usable)
     print("on turns of players: direct against bridge, then quick against bridge")
     print(compare_on_players((shallow, paths[0]), (shallow, paths[1])))
     print(compare_on_players((deep, known.map.path), (shallow, paths[1])))
