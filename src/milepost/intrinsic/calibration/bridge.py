@@ -135,6 +135,7 @@ def build_bridge(
     elo, errors = error_of_map(positions.new, bridged)
     # Agents of one engine are no players on another: what is read off their choices is no error.
     bias = np.interp(elo, ratings, table["bias"].to_numpy()) if same_engine else 0.0
+    kept = table if same_engine else table.select("elo", "divergence", "stated")
     return replace(
         known,
         name=name,
@@ -147,7 +148,7 @@ def build_bridge(
         gate=pl.DataFrame(),
         counts={"positions": len(positions.new), "games": positions.new.number_of_groups},
         notes=_notes(known, table, same_engine=same_engine),
-        made={**(made or {}), "bridge": {"from": known.name, "table": table.to_dicts()}},
+        made={**(made or {}), "bridge": {"from": known.name, "table": kept.to_dicts()}},
     )
 
 
