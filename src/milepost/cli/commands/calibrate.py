@@ -175,7 +175,7 @@ def _bridge(
     calibration.save(output)
     shared.show_numbers(
         api.bridges.bridge_table(calibration),
-        "By Elo: divergence of choices (nats a turn); bias, what is read less the Elo; information kept",
+        "By Elo: divergence (nats a turn); bias, what is read less the Elo; information kept",
     )
     for note in calibration.notes:
         typer.echo(f"note: {note}")
