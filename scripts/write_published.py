@@ -19,7 +19,7 @@ from milepost.choice import ChoiceModel
 from milepost.intrinsic.calibration.calibration import Calibration
 from milepost.intrinsic.calibration.maps import CENTRE, LINE, UNIT, RatingMap
 from milepost.intrinsic.calibration.paths import LinePath
-from milepost.intrinsic.calibration.player_variation import PUBLISHED_AD, PUBLISHED_MM, Spread
+from milepost.intrinsic.calibration.player_variation import PlayerVariation
 
 S_2700, C_2700, S_1600 = 0.078, 0.502, 0.165
 C_1600 = 0.430  # the low end of the band of all mileposts: the paper's own value was not at hand
@@ -32,7 +32,7 @@ NOTES = (
     "these numbers are of Rybka 3 at depth 13, whose scale no engine shares: for comparison alone",
     "only what could be checked is here (2006-2009): s at 1600 and 2700, c at 2700, match rates",
     "c at 1600 is taken as the low end of the published band",
-    "errors of the map and the spread of players were not published: 150 and 200 points assumed",
+    "errors of the map and the variation of players were not published: 150 and 200 points assumed",
     "the compendium of 2012 reads a rating as 3571 - 15413 x AE_e on its own reference set",
 )
 
@@ -51,15 +51,15 @@ def main() -> None:
     )
     path = LinePath(ChoiceModel(), coefficients, np.zeros((4, 4)), (1600.0, 2700.0), CENTRE, UNIT)
     # Not published: rather too wide than too narrow.
-    unknown = Spread(
-        1.5, 0.0, 200.0, 0.0, 200.0, 0.0, PUBLISHED_MM, 0.0, PUBLISHED_AD, 0.0, 0, 0, 0
+    unknown = PlayerVariation.assumed(
+        game_dispersion=2.0, player_sd=200.0, event_sd=100.0, note="assumed, not measured"
     )
     Calibration(
         name="rybka3-d13",
         setup="",
         setup_text="Rybka 3, depth 13, up to 50 moves (Regan and Haworth 2011)",
         map=RatingMap(LINE, path),
-        spread=unknown,
+        variation=unknown,
         map_error=(np.array([0.0, 4000.0]), np.full(2, 150.0)),
         mileposts=pl.DataFrame(ROWS),
         c_line=(C_1600 - c_slope * 1600, c_slope),

@@ -37,10 +37,10 @@ def heldout(found: Calibration) -> pl.DataFrame:
         frame.partition_by(["period", "milepost"], as_dict=True).items()
     ):
         spreads = spreads_of(part)
-        rated = estimate(climb(spreads, found.map.path), found.spread, found.map_error)
+        rated = estimate(climb(spreads, found.map.path), found.variation, found.map_error)
         players = pl.concat([part["white"], part["black"]]).n_unique()
-        # A set mixes many players: the spread between them averages out.
-        own = found.spread.players_sd / np.sqrt(players)
+        # A set mixes many players: the variation between them averages out.
+        own = found.variation.player_sd.used / np.sqrt(players)
         se = float(np.sqrt(rated.se_turns**2 + rated.se_calibration**2 + own**2))
         true = float(part["elo"].mean())  # type: ignore[arg-type]
         rows.append(
@@ -97,8 +97,8 @@ def power(found: Calibration) -> pl.DataFrame:
             for share in (0.8, 0.95):
                 need = (norm.ppf(0.975) + norm.ppf(share)) ** 2
                 # Var of a difference of two ratings of n turns in n/33 games each.
-                variance = found.spread.dispersion / information
-                variance += found.spread.form_sd**2 * turns_a_game
+                variance = found.variation.game_dispersion.value / information
+                variance += found.variation.game_sd.used**2 * turns_a_game
                 row[f"turns, power {share:.0%}"] = round(2 * variance * need / gap**2)
             row["turns, agents alone"] = round(
                 2 / information * (norm.ppf(0.975) + norm.ppf(0.8)) ** 2 / gap**2

@@ -11,7 +11,7 @@ from milepost.choice.evaluation.evaluate import ln_probabilities, prepare
 from milepost.choice.evaluation.summaries import draw_choices
 from milepost.choice.spreads import Floats, Ints
 from milepost.intrinsic.calibration.paths import AgentPath, LinePath
-from milepost.intrinsic.calibration.player_variation import Spread
+from milepost.intrinsic.calibration.player_variation import PlayerVariation
 
 PATH = LinePath(
     ChoiceModel(),
@@ -20,7 +20,7 @@ PATH = LinePath(
     (1600.0, 2700.0),
 )
 """About what the mileposts of 2011-2014 have."""
-HONEST = Spread(1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0, 0, 0)
+HONEST = PlayerVariation.assumed(mm_factor=1.0, ad_factor=1.0)
 """Players who are just agents."""
 NO_MAP_ERROR = (np.array([0.0, 4000.0]), np.zeros(2))
 

@@ -22,7 +22,7 @@ def true_calibration() -> Calibration:
         setup=SETUP,
         setup_text="an invented engine <1>",
         map=RatingMap(JOINT, PATH),
-        spread=HONEST,
+        variation=HONEST,
         map_error=NO_MAP_ERROR,
         mileposts=pl.DataFrame(),
         c_line=(0.4, 1e-4),

@@ -20,9 +20,10 @@ from milepost.intrinsic.calibration.calibration import (
     shipped_calibrations,
 )
 from milepost.intrinsic.calibration.maps import KINDS
+from milepost.intrinsic.calibration.variance_components import RatedTurns
 from milepost.intrinsic.rating.groupings import GROUPINGS, columns_needed
 from milepost.intrinsic.rating.posterior import Followed, Prior, follow
-from milepost.intrinsic.rating.rate import LEAST_TURNS
+from milepost.intrinsic.rating.rate import LEAST_TURNS, shares_of
 from milepost.intrinsic.rating.rate import rate as rate_groups
 from milepost.io.files import write_table
 from milepost.io.progress import Report
@@ -72,7 +73,8 @@ class Ratings:
         return self._short()._repr_html_()
 
     def _short(self) -> pl.DataFrame:
-        wanted = [*self.by, "rating", "low", "high", "n", "games", "elo", "warnings"]
+        intervals = ["low", "high", "player_low", "player_high"]
+        wanted = [*self.by, "rating", *intervals, "n", "games", "elo", "warnings"]
         return self.shown.select(wanted)
 
     def to_pandas(self) -> Any:
@@ -130,7 +132,8 @@ def rate(
     force
         Use the calibration for another engine set-up as well; the rows say so.
     level
-        Probability of the intervals.
+        Probability of both intervals: `low` to `high` says how well these games were played,
+        `player_low` to `player_high` how strong the player is.
     least
         Groups with fewer turns get no rating, but a row that says so.
     workers
@@ -269,7 +272,10 @@ def likelihood(
     count = table["mover"].n_unique()
     if count > 1:
         raise InputError(f"these are moves of {count} players: name one of them")
-    told = follow(Spreads.from_table(table), chosen, list(elo), prior=belief, level=level)
+    told = follow(
+        Spreads.from_table(table), chosen, list(elo), prior=belief, level=level,
+        shares=shares_of(table),
+    )  # fmt: skip
     about = ["game_id", "mover", *(name for name in ("opponent",) if name in table.columns)]
     games = table.select(about).with_columns(told.turns["group"])
     after = told.games.join(
@@ -350,9 +356,9 @@ def calibrate(
     """
     how = plan or CalibrationPlan()
     rated = decisions(inputs, store, setup=setup, workers=workers, progress=progress)
-    spreads, players = _of_the_rated(rated)
+    turns = _of_the_rated(rated)
     digests = list(rated.inputs)
-    whole = None
+    whole = turns
     if whole_games is not None:
         further = decisions(
             whole_games, whole_store or store, setup=rated.setup or None, plan=rated.plan,
@@ -365,8 +371,8 @@ def calibrate(
     from milepost.intrinsic.calibration.build import calibrate as build_calibration
 
     return build_calibration(
-        spreads,
-        players,
+        turns.spreads,
+        turns.players,
         whole_games=whole,
         name=name,
         setup=rated.setup,
@@ -381,12 +387,22 @@ def calibrate(
     )
 
 
-def _of_the_rated(found: Decisions) -> tuple[Spreads, list[str]]:
-    """The decisions of players whose Elo is known, and who they are."""
+def _of_the_rated(found: Decisions) -> RatedTurns:
+    """The decisions of players whose Elo is known, who they are, and where they played."""
     rated = found.table.filter(pl.col("mover_elo").is_not_null(), pl.col("mover").is_not_null())
     if not len(rated):
         raise InputError("no evaluated turn has a player with an Elo")
-    return Spreads.from_table(rated), rated["mover"].to_list()
+    # An event of the same name in another year is another one.
+    about = [pl.col(name).cast(pl.String) for name in ("event", "year") if name in rated.columns]
+    events = None
+    if "event" in rated.columns:
+        events = rated.select(pl.concat_str(about, separator=" ", ignore_nulls=True)).to_series()
+    return RatedTurns(
+        Spreads.from_table(rated),
+        rated["mover"].to_list(),
+        None if events is None else events.to_list(),
+        rated["ply"].to_list() if "ply" in rated.columns else None,
+    )
 
 
 def calibrations() -> pl.DataFrame:
@@ -403,12 +419,20 @@ def calibrations() -> pl.DataFrame:
                 "from": round(low),
                 "to": round(high),
                 "rests on": known.rests_on,
+                "variation rests on": _variation_told(known),
                 "admitted": known.admitted,
                 "accuracy": known.accuracy_text,
                 "notes": "; ".join(known.notes),
             }
         )
     return pl.DataFrame(rows)
+
+
+def _variation_told(known: Calibration) -> str:
+    variation = known.variation
+    if variation.borrowed:
+        return f"borrowed from {variation.borrowed}"
+    return str(variation.design) if variation.design.turns else "assumed"
 
 
 __all__ = [

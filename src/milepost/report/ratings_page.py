@@ -236,7 +236,7 @@ def _shown_z(name: str) -> pl.Expr:
 
 
 def _meaning(calibration: Calibration, level: float) -> str:
-    sd = calibration.spread.players_sd
+    sd = calibration.variation.player_sd.used
     players = (
         f"players of equal Elo differ in the quality of their moves by about {sd:.0f} points; no "
         "number of turns removes this."

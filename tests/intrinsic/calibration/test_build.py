@@ -15,7 +15,7 @@ from tests.intrinsic.makers import PATH, league
 from milepost.analysis.engine.setup import make_setup
 from milepost.analysis.plans import make_plan
 from milepost.errors import InputError, NoCalibrationError
-from milepost.intrinsic.calibration.build import calibrate, choose, error_of_map
+from milepost.intrinsic.calibration.build import calibrate, choose, error_of_map, find_variation
 from milepost.intrinsic.calibration.calibration import (
     Calibration,
     calibration_for,
@@ -23,6 +23,7 @@ from milepost.intrinsic.calibration.calibration import (
     shipped_calibrations,
 )
 from milepost.intrinsic.calibration.maps import fit_map, read_error
+from milepost.intrinsic.calibration.variance_components import RatedTurns
 from milepost.intrinsic.rating.likelihood_grid import climb, greatest
 
 TRUTH = league(130, 4, 12, players_sd=60.0, form_sd=100.0, seed=21)
@@ -133,7 +134,7 @@ def test_another_set_up_is_refused_unless_forced() -> None:
     [
         ({"schema": 99}, "schema 99"),
         ({"map": {"kind": "line"}}, "path"),
-        ({"spread": {}}, "spread"),
+        ({"variation": {}}, "player variation"),
         ({"map_error": [[1.0]]}, "damaged"),
         ({"map_error": [[1.0, 2.0], [1.0]]}, "damaged"),
         ({"map_error": [[1.0, 2.0], [1.0, -1.0]]}, "damaged"),
@@ -147,11 +148,51 @@ def test_damaged_files_are_refused(tmp_path: Path, change: dict[str, Any], said:
 
 
 @pytest.mark.parametrize("value", ["x", -50.0, float("nan"), None])
-def test_a_spread_that_is_none_is_refused(value: Any) -> None:
+def test_a_variation_that_is_none_is_refused(value: Any) -> None:
     values = made().to_dict()
-    values["spread"] = values["spread"] | {"players_sd": value}
-    with pytest.raises(InputError, match="spread"):
+    values["variation"]["player_sd"] = values["variation"]["player_sd"] | {"value": value}
+    with pytest.raises(InputError, match="variation"):
         Calibration.from_dict(values)
+    older = {**_OLDER_SPREAD, "players_sd": value}
+    with pytest.raises(InputError, match="variation"):
+        Calibration.from_dict({**values, "schema": 1, "spread": older})
+
+
+_OLDER_SPREAD = {
+    "dispersion": 1.31, "dispersion_se": 0.12, "form_sd": 157.0, "form_variance_se": 33442.0,
+    "players_sd": 182.0, "players_variance_se": 14868.0, "mm_factor": 1.27, "mm_factor_se": 0.18,
+    "ad_factor": 1.45, "ad_factor_se": 0.33, "players": 40, "player_games": 139,
+    "measured_players": 28,
+}  # fmt: skip
+
+
+def test_a_calibration_of_the_first_schema_is_converted_and_says_so() -> None:
+    values = made().to_dict()
+    del values["variation"]
+    known = Calibration.from_dict({**values, "schema": 1, "spread": _OLDER_SPREAD})
+    variation = known.variation
+    assert variation.game_dispersion.value == variation.turn_dispersion.value == 1.31
+    assert (variation.game_sd.used, variation.player_sd.used) == (157.0, 182.0)
+    assert variation.event_sd.used == 0
+    assert variation.design.repeated_players == 40
+    assert "first schema" in known.notes[-1]
+    assert known.to_dict()["schema"] == 2
+
+
+def test_few_players_borrow_the_shipped_variation_and_say_so() -> None:
+    spreads, who, _ = TRUTH
+    few = np.flatnonzero(who < 20)
+    turns = RatedTurns(spreads.take(few), who[few].tolist())
+    variation, notes = find_variation(made().map, turns)
+    lender = load_calibration("stockfish15.1-quick").variation
+    assert variation.borrowed == "stockfish15.1-quick"
+    assert variation.player_sd == lender.player_sd
+    assert "20 players" in notes[0]
+    # Enough players, but of one event: only that part is borrowed, and the note is in the file.
+    assert made().variation.borrowed == ""
+    assert made().variation.design.repeated_players == 130
+    assert made().variation.event_sd == lender.event_sd
+    assert "events" in made().notes[-1]
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"a": 1}', "\x00"])

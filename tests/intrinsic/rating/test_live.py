@@ -19,6 +19,7 @@ from milepost.fit import ReferenceModel, fit_reference
 from milepost.intrinsic.calibration.calibration import Calibration
 from milepost.intrinsic.calibration.maps import RatingMap
 from milepost.intrinsic.calibration.paths import PolynomialPath
+from milepost.intrinsic.calibration.player_variation import PlayerVariation
 from milepost.intrinsic.rating.likelihood_grid import climb
 from milepost.intrinsic.rating.live import Decision, Follower
 from milepost.intrinsic.rating.posterior import LiveRating, Prior, follow
@@ -30,8 +31,8 @@ ADA = {"chooser": "Ada", "values": [3, 2.5, 1], "chosen": 0}
 def calibration() -> Calibration:
     """Players who vary: games are tempered, posteriors widened."""
     true = true_calibration()
-    vary = replace(true.spread, dispersion=1.2, form_sd=120.0, players_sd=80.0)
-    return replace(true, spread=vary)
+    vary = PlayerVariation.assumed(game_dispersion=1.2, game_sd=120.0, player_sd=80.0)
+    return replace(true, variation=vary)
 
 
 @pytest.fixture(scope="module")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from tests.intrinsic.makers import HONEST, NO_MAP_ERROR, PATH, league
+from tests.intrinsic.makers import NO_MAP_ERROR, PATH, league
 
 from milepost.choice import Spreads
 from milepost.errors import InputError
 from milepost.intrinsic.calibration.calibration import Calibration
 from milepost.intrinsic.calibration.maps import RatingMap
-from milepost.intrinsic.calibration.player_variation import Spread
+from milepost.intrinsic.calibration.player_variation import PlayerVariation
 from milepost.intrinsic.rating.groupings import GROUPINGS, add_groups
 from milepost.intrinsic.rating.likelihood_grid import climb
 from milepost.intrinsic.rating.posterior import Prior, follow
@@ -24,7 +24,7 @@ CALIBRATION = Calibration(
     setup="abc",
     setup_text="simulated",
     map=RatingMap("line", PATH),
-    spread=Spread(**{**HONEST.to_dict(), "mm_factor": 1.2, "ad_factor": 1.5, "players_sd": 40.0}),
+    variation=PlayerVariation.assumed(mm_factor=1.2, ad_factor=1.5, player_sd=40.0, event_sd=30.0),
     map_error=NO_MAP_ERROR,
     mileposts=pl.DataFrame(),
     c_line=(0.4, 5e-5),
@@ -73,7 +73,12 @@ def test_players_get_ratings_near_the_truth(calibration: Calibration) -> None:
     for row in ratings.iter_rows(named=True):
         assert row["low"] < row["rating"] < row["high"]
         assert row["rating"] == pytest.approx(row["elo"], abs=4 * row["se"])
-        assert row["se"] > row["se_players"] == 40
+        assert row["player_low"] < row["low"]
+        assert row["player_high"] > row["high"]
+        assert (row["se_players"], row["se_games"]) == (40, 0)
+        assert row["se_events"] == pytest.approx(30 / 2**0.5)
+        assert row["se_player"] == pytest.approx(np.sqrt(row["se"] ** 2 + 40**2 + 30**2 / 2))
+        assert row["se"] == pytest.approx(np.hypot(row["se_turns"], row["se_calibration"]))
         assert 0 < row["competence_low"] < row["competence"] < row["competence_high"]
 
 
@@ -96,8 +101,8 @@ def test_z_of_agents_is_standard() -> None:
 
 
 def test_adjusted_z_is_standard_however_many_turns_there_are() -> None:
-    spread = Spread(**{**HONEST.to_dict(), "players_sd": 150.0, "form_sd": 150.0})
-    calibration = Calibration(**{**LIKELIHOOD.__dict__, "spread": spread})
+    variation = PlayerVariation.assumed(player_sd=150.0, game_sd=150.0)
+    calibration = Calibration(**{**LIKELIHOOD.__dict__, "variation": variation})
     for games in (2, 12):
         spreads, who, _ = league(90, games, 30, players_sd=150.0, form_sd=150.0, seed=60 + games)
         table = decisions(spreads, who)
@@ -109,11 +114,25 @@ def test_adjusted_z_is_standard_however_many_turns_there_are() -> None:
         assert float(ratings["z_ad"].to_numpy().std()) > (1.05 if games == 2 else 1.3)
 
 
-def test_the_spread_of_many_players_averages_out() -> None:
+def test_the_variation_of_many_players_averages_out() -> None:
     one = rate(TABLE, LIKELIHOOD, ["player"], setup="abc", competence=False)
     all_of_them = rate(TABLE, LIKELIHOOD, [], setup="abc", competence=False)
     assert one["se_players"].to_list() == pytest.approx([40.0] * 8)
     assert all_of_them["se_players"][0] == pytest.approx(40 / 8**0.5)
+
+
+def test_the_variation_of_events_averages_out_over_events() -> None:
+    # The years part the games in two halves: of an event of one name there are two.
+    one = rate(TABLE.drop("year"), LIKELIHOOD, setup="abc", competence=False)
+    two = rate(TABLE, LIKELIHOOD, setup="abc", competence=False)
+    many = TABLE.with_columns(event=pl.col("game_id"))
+    six = rate(many, LIKELIHOOD, setup="abc", competence=False)
+    none = rate(TABLE.drop("event", "year"), LIKELIHOOD, setup="abc", competence=False)
+    assert one["se_events"].to_list() == none["se_events"].to_list() == pytest.approx([30.0] * 8)
+    assert two["se_events"].to_list() == pytest.approx([30.0 / 2**0.5] * 8)
+    assert six["se_events"].to_list() == pytest.approx([30.0 / 6**0.5] * 8)
+    # How well the games were played does not depend on it.
+    assert six["low"].to_list() == one["low"].to_list()
 
 
 @pytest.mark.parametrize("column", ["score", "clock_before", "phase", "speed", "opponent_elo"])
@@ -220,21 +239,38 @@ def test_a_sequence_is_as_likely_as_its_moves() -> None:
         assert product == pytest.approx(exact)
 
 
-def test_the_posterior_narrows_to_the_truth_and_never_below_the_spread_of_players() -> None:
+def test_the_posterior_narrows_to_the_truth_and_never_below_the_variation_of_players() -> None:
     spreads, _, elo = league(1, 25, 40, seed=91)
     told = follow(spreads, LIKELIHOOD, [])
     assert len(told.games) == 25
     assert told.games["turns_so_far"].to_list() == list(range(40, 1001, 40))
     assert told.games["sd"][-1] < told.games["sd"][0] / 2
-    assert told.games["sd"][-1] > 40
+    assert told.games["player_sd"][-1] > 50
+    assert told.games["sd"][-1] < told.games["player_sd"][-1]
     assert told.games["low"][-1] < elo[0] < told.games["high"][-1]
     assert told.density.sum() * 5 == pytest.approx(1)
+    assert told.player_density.sum() * 5 == pytest.approx(1)
+
+
+def test_the_posterior_of_an_even_prior_is_the_rating_with_its_intervals() -> None:
+    spreads, _, _ = league(1, 25, 40, seed=91)
+    last = follow(spreads, LIKELIHOOD, []).games.row(-1, named=True)
+    row = rate(decisions(spreads, np.zeros(1000, dtype=int)), LIKELIHOOD, setup="abc").row(
+        0, named=True
+    )
+    assert last["mean"] == pytest.approx(row["rating"], abs=0.3 * row["se"])
+    assert last["player_mean"] == pytest.approx(last["mean"], abs=0.1 * row["se"])
+    gap = last["player_sd"] ** 2 - last["sd"] ** 2
+    assert gap == pytest.approx(40**2 + 30**2, rel=0.1)
 
 
 def test_a_strong_prior_holds_against_few_turns() -> None:
     part = SPREADS.take(np.flatnonzero(WHO == 0)[:30])
     told = follow(part, LIKELIHOOD, [], prior=Prior(3000.0, 20.0))
-    assert told.games["mean"][-1] == pytest.approx(3000, abs=40)
+    assert told.games["mean"][-1] == pytest.approx(3000, abs=60)
+    assert told.games["player_mean"][-1] == pytest.approx(3000, abs=20)
+    # What is known of the player beforehand is not widened by what others vary.
+    assert told.games["player_sd"][-1] <= 20.5
     with pytest.raises(InputError, match="standard deviation"):
         Prior(2000.0, 0.0)
     with pytest.raises(InputError, match="empty"):

@@ -204,6 +204,7 @@ def calibrations(
             typer.echo(f"  rests on {row['rests on']}")
         if row["accuracy"]:
             typer.echo(f"  {row['accuracy']}")
+        typer.echo(f"  player variation: {row['variation rests on']}")
         for note in row["notes"].split("; "):
             if note:
                 typer.echo(f"  note: {note}")
@@ -231,19 +232,22 @@ def show_calibration(calibration: Calibration) -> None:
     if "failed" in tried.columns:
         for row in tried.filter(pl.col("failed").is_not_null()).iter_rows(named=True):
             typer.echo(f"not fitted: {row['map']}: {row['failed']}", err=True)
-    variation = calibration.spread
+    variation = calibration.variation
     low, high = calibration.range
     counts = ", ".join(f"{count:,} {what}" for what, count in calibration.counts.items())
     typer.echo(f"chosen: {calibration.map.kind}, fitted on {low:.0f} to {high:.0f}, {counts}")
-    typer.echo(
-        f"players of equal Elo differ by {variation.players_sd:.0f} points (sd, from "
-        f"{variation.players} players); one player from game to game by {variation.form_sd:.0f}"
-    )
-    typer.echo(
-        f"z of the match rate varies {variation.mm_factor:.2f} times as under agents, of the error "
-        f"{variation.ad_factor:.2f} times ({variation.measured_players} players; 0 = published "
-        "factors)"
-    )
+    where = f"borrowed from {variation.borrowed}" if variation.borrowed else str(variation.design)
+    typer.echo(f"player variation, with 95 % intervals ({where}):")
+    for what, component in (
+        ("a player's game varies, times what agents do", variation.game_dispersion),
+        ("form beyond that, points", variation.game_sd),
+        ("players of equal Elo differ, points", variation.player_sd),
+        ("events differ, points", variation.event_sd),
+        ("these players read above their Elo, points (not applied)", variation.offset),
+        ("z of the match rate varies, times what agents do", variation.mm_factor),
+        ("z of the error varies, times what agents do", variation.ad_factor),
+    ):
+        typer.echo(f"  {what}: {component}")
     for note in calibration.notes:
         typer.echo(f"note: {note}")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,12 +26,18 @@ from milepost.intrinsic.calibration.accuracy import (
     Contender,
     accuracy_table,
 )
-from milepost.intrinsic.calibration.calibration import JUDGED_BY, Calibration
+from milepost.intrinsic.calibration.calibration import JUDGED_BY, Calibration, load_calibration
 from milepost.intrinsic.calibration.held_out import read_unseen, simple_contenders
 from milepost.intrinsic.calibration.maps import KINDS, RatingMap, fit_map, mileposts
 from milepost.intrinsic.calibration.paths import AgentPath
-from milepost.intrinsic.calibration.player_variation import Spread, at_own_elo, measure_spread
-from milepost.intrinsic.rating.likelihood_grid import RUNGS, climb
+from milepost.intrinsic.calibration.player_variation import PlayerVariation, at_own_elo
+from milepost.intrinsic.calibration.variance_components import (
+    LEAST_EVENTS,
+    PLAYERS_TO_MEASURE,
+    RatedTurns,
+    measure_variation,
+)
+from milepost.intrinsic.rating.likelihood_grid import RUNGS
 from milepost.intrinsic.rating.simple_measures import LICHESS
 from milepost.io.progress import Progress, Report
 
@@ -39,6 +46,8 @@ CHANCE = 0.05
 _TRIED = ("rmse", "rmse_sd", "rmse_se", "calibrated", "calibrated_se", "bias", "slope", "bound",
           "correlation", "cuts")  # fmt: skip
 """What the table of maps takes over of each size."""
+LENDER = "stockfish15.1-quick"
+"""The calibration that components are borrowed from where there are too few players."""
 _CRITERIA = ("mm", "ad", *(f"slips{limit:g}" for limit in SLIPS))
 
 
@@ -54,7 +63,7 @@ def calibrate(
     repeats: int = CUTS,
     seed: int = 2011,
     c_line: tuple[float, float] | None = None,
-    whole_games: tuple[Spreads, Sequence[Any]] | None = None,
+    whole_games: RatedTurns | None = None,
     made: Mapping[str, Any] | None = None,
     progress: Report | None = None,
 ) -> Calibration:
@@ -77,8 +86,8 @@ def calibrate(
     c_line
         The line of c of another (reference) period for the mileposts' table [default: fitted here].
     whole_games
-        Further decisions and who made them, to measure the spread of players by: whole games tell
-        of form, several games of a player tell him from others [default: the decisions].
+        Decisions to measure player variation by: several whole games of a player tell him from
+        others, several events tell those apart [default: the decisions, as one event].
     made
         Provenance for the file.
     progress
@@ -137,14 +146,15 @@ def calibrate(
     tried = _tried(rows, accuracy)
     kind = choose(tried)
     best = found[kind]
-    tell("spread of the players", steps - 1)
-    spread = _spread(best, *(whole_games or (spreads, players)))
+    tell("player variation", steps - 1)
+    variation, borrowed = find_variation(best, whole_games or RatedTurns(spreads, players))
+    further = whole_games is not None and whole_games.spreads is not spreads
     return Calibration(
         name=name,
         setup=setup,
         setup_text=setup_text,
         map=best,
-        spread=spread,
+        variation=variation,
         map_error=error_of_map(spreads, best.path),
         mileposts=milepost_table(cohorts),
         c_line=cohorts.line,
@@ -155,23 +165,57 @@ def calibrate(
             "turns": len(spreads),
             "games": spreads.number_of_groups,
             "players": len(set(players)),
-            "turns of whole games": len(whole_games[0]) if whole_games else 0,
+            "turns of whole games": len(whole_games) if further and whole_games else 0,
         },
-        notes=_notes(tried, kind),
+        notes=(*_notes(tried, kind), *borrowed),
         made=dict(made or {}),
     )
 
 
-def _spread(found: RatingMap, spreads: Spreads, players: Sequence[Any]) -> Spread:
-    """The agents that read a rating by percentile or error have a likelihood too: it measures."""
-    if spreads.rating is None or not np.isfinite(spreads.rating).all():
-        raise InputError("the spread of players needs the rating of every chooser")
-    _, codes = np.unique(np.asarray(players, dtype=str), return_inverse=True)
-    path, own = found.path, spreads.rating
-    prepared = prepare(spreads, path.model)
-    said = at_own_elo(prepared, path, own)
-    ladder = climb(prepared, path)
-    return measure_spread(ladder, said, own, codes.astype(np.int64), spreads.groups)
+def find_variation(found: RatingMap, turns: RatedTurns) -> tuple[PlayerVariation, tuple[str, ...]]:
+    """Measure player variation, or borrow what these turns cannot tell; return it, and notes.
+
+    The agents that read a rating by percentile or error have a likelihood too: it measures.
+
+    Raises
+    ------
+    InputError
+        If a chooser has no rating.
+    """
+    spreads, own = turns.spreads, turns.spreads.rating
+    if own is None or not np.isfinite(own).all():
+        raise InputError("player variation needs the rating of every chooser")
+    said = at_own_elo(prepare(spreads, found.path.model), found.path, own, information=True)
+    events, plies = turns.events, turns.plies
+    variation = measure_variation(
+        said,
+        own,
+        _codes(turns.players),
+        spreads.groups,
+        None if events is None else _codes(events),
+        None if plies is None else np.asarray(plies, dtype=np.int64),
+    )
+    design = variation.design
+    if design.repeated_players < PLAYERS_TO_MEASURE:
+        lent = load_calibration(LENDER).variation
+        note = (
+            f"player variation is borrowed from {LENDER}: {design.repeated_players} players with "
+            f"two games or more are too few, {PLAYERS_TO_MEASURE} are the least"
+        )
+        return replace(lent, borrowed=LENDER), (note,)
+    if design.events < LEAST_EVENTS:
+        lent = load_calibration(LENDER).variation
+        note = (
+            f"the variation of events ({lent.event_sd.used:.0f} points) is borrowed from {LENDER}: "
+            f"{design.events} complete events are too few, {LEAST_EVENTS} are the least"
+        )
+        return replace(variation, event_sd=lent.event_sd), (note,)
+    return variation, ()
+
+
+def _codes(names: Sequence[Any]) -> Ints:
+    _, codes = np.unique(np.asarray(names, dtype=str), return_inverse=True)
+    return codes.ravel().astype(np.int64)
 
 
 def milepost_table(cohorts: CohortFits) -> pl.DataFrame:

@@ -21,10 +21,12 @@ from milepost.choice.spreads import Floats
 from milepost.errors import InputError, NoCalibrationError
 from milepost.intrinsic.calibration.accuracy import accuracy_line
 from milepost.intrinsic.calibration.maps import RatingMap, map_from_dict, map_to_dict
-from milepost.intrinsic.calibration.player_variation import Spread
+from milepost.intrinsic.calibration.player_variation import PlayerVariation
 from milepost.io.files import write_text
 
-SCHEMA = 1
+SCHEMA = 2
+_OLDER = 1
+"""A schema that is still read: it called player variation a spread, and had fewer components."""
 JUDGED_BY = 250
 """Maps are chosen by their error at so many turns."""
 _SHIPPED = "milepost.data.calibrations"
@@ -42,7 +44,7 @@ class Calibration:
     """What that set-up is, in words."""
     map: RatingMap
     """The map that was chosen."""
-    spread: Spread
+    variation: PlayerVariation
     """How real players vary about the agents of their Elo."""
     map_error: tuple[Floats, Floats]
     """Ratings, and the standard error of a rating there that comes from the calibration."""
@@ -137,7 +139,7 @@ class Calibration:
             "c_line": list(self.c_line),
             "map": map_to_dict(self.map),
             "map_error": [each.tolist() for each in self.map_error],
-            "spread": self.spread.to_dict(),
+            "variation": self.variation.to_dict(),
             "tried": self.tried.to_dicts(),
             "accuracy": self.accuracy.to_dicts(),
             "gate": self.gate.to_dicts(),
@@ -155,10 +157,10 @@ class Calibration:
         """
         if not isinstance(values, Mapping) or "schema" not in values:
             raise InputError(f"{source} is no calibration")
-        if values["schema"] != SCHEMA:
+        if values["schema"] not in {SCHEMA, _OLDER}:
             raise InputError(
                 f"{source} is a calibration of schema {values['schema']}; this version reads "
-                f"{SCHEMA}"
+                f"{_OLDER} and {SCHEMA}"
             )
         try:
             ratings, errors = (np.array(each, dtype=np.float64) for each in values["map_error"])
@@ -167,19 +169,25 @@ class Calibration:
             if not (errors >= 0).all():
                 raise ValueError("map_error holds what is no error")
             start, slope = (float(each) for each in values["c_line"])
+            notes = tuple(values["notes"])
+            if values["schema"] == _OLDER:
+                variation = PlayerVariation.from_schema_1(values["spread"])
+                notes = (*notes, f"player variation {variation.note}")
+            else:
+                variation = PlayerVariation.from_dict(values["variation"])
             return cls(
                 name=str(values["name"]),
                 setup=str(values["setup"]),
                 setup_text=str(values["setup_text"]),
                 map=map_from_dict(values["map"]),
-                spread=Spread.from_dict(values["spread"]),
+                variation=variation,
                 map_error=(ratings, errors),
                 mileposts=pl.DataFrame(values["mileposts"], infer_schema_length=None),
                 c_line=(start, slope),
                 tried=pl.DataFrame(values["tried"], infer_schema_length=None),
                 gate=pl.DataFrame(values["gate"], infer_schema_length=None),
                 counts=dict(values["counts"]),
-                notes=tuple(values["notes"]),
+                notes=notes,
                 transferable=bool(values["transferable"]),
                 made=dict(values["made"]),
                 accuracy=pl.DataFrame(values.get("accuracy", []), infer_schema_length=None),

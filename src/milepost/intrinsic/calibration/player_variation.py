@@ -1,21 +1,16 @@
-"""How much more real players vary than the agents do: the parts that an interval must contain.
+"""How real players vary about the agents of their Elo: the components that intervals are made of.
 
-With u the derivative of a decision's log-likelihood by the rating at the player's own Elo, and I
-its expected information, an agent has E u = 0, Var u = I, and independent decisions. Real players
-differ in three ways, each measured by moments:
-
-- *dispersion* φ = Σ u² / Σ I: single decisions vary more (or less) than the agents' do;
-- *form* ω_g: one player's strength differs from game to game; two decisions of one game then have
-  E u u' = I I' (ω_p² + ω_g²);
-- *players* ω_p: players of equal Elo differ in strength; two decisions of one player in different
-  games have E u u' = I I' ω_p².
-
-The errors of these come from leaving out one player at a time.
+An agent's choices are independent, and vary as its probabilities say. Real players differ: the
+score of a player's game varies more than its information states (*game dispersion* φ) and, perhaps,
+with *form*; players of equal Elo differ in strength; so do whole events.
+`milepost.intrinsic.calibration.variance_components` measures all that; here is what was measured,
+and what it makes of z.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -23,57 +18,139 @@ import numpy as np
 from milepost.choice.evaluation.evaluate import Prepared, evaluate
 from milepost.choice.spreads import Floats, Ints
 from milepost.errors import InputError
+from milepost.fit.methods.mixed_model import Component
 from milepost.intrinsic.calibration.paths import AgentPath
-from milepost.intrinsic.rating.likelihood_grid import Ladder
 
 PUBLISHED_MM, PUBLISHED_AD = 1.15, 1.4
-"""Factors of the spread of z, from `ipr_math`, section 6 (source: ACG13 and the compendium)."""
-LEAST_TURNS = 60
-"""Players with fewer turns do not count for the factors of z."""
-LEAST_PLAYERS = 10
-"""With fewer players the published factors are used."""
-FORM_IF_UNKNOWN = 150.0
-PLAYERS_IF_UNKNOWN = 100.0
-"""Where the calibration has no player with two decisions: rather too wide than too narrow."""
+"""How much more z varies than under agents, from `ipr_math`, section 6 (source: ACG13 and the
+compendium)."""
 
 
 @dataclass(frozen=True)
-class Spread:
-    """How real players vary about the agents of their Elo."""
+class Design:
+    """What components rest on."""
 
-    dispersion: float
-    """φ, a factor of the variance of single decisions."""
-    dispersion_se: float
-    """Its standard error."""
-    form_sd: float
-    """ω_g, from game to game, in rating points."""
-    form_variance_se: float
-    """Standard error of ω_g², in points squared."""
-    players_sd: float
-    """ω_p, between players of equal Elo, in rating points."""
-    players_variance_se: float
-    """Standard error of ω_p², in points squared."""
-    mm_factor: float
-    """By how much z of the match rate varies more than under the agents."""
-    mm_factor_se: float
-    """Its standard error; 0 = published, not estimated."""
-    ad_factor: float
-    """The same for z of the scaled error."""
-    ad_factor_se: float
-    """Its standard error; 0 = published, not estimated."""
-    players: int
-    """Players that ω_p rests on: those with decisions in two games or more."""
-    player_games: int
-    """Games of players that ω_g rests on: those with two decisions or more."""
-    measured_players: int
+    turns: int = 0
+    """Decisions."""
+    player_games: int = 0
+    """Games of one player."""
+    players: int = 0
+    """Players."""
+    repeated_players: int = 0
+    """Players with two games or more: these tell players apart from games."""
+    events: int = 0
+    """Events of at least ten player-games; 1 = they are not told apart."""
+    measured_players: int = 0
     """Players that the factors of z rest on."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
-        return asdict(self)
+    def __str__(self) -> str:
+        """Say it in a line."""
+        return (
+            f"{self.turns:,} turns, {self.player_games:,} player-games, {self.players:,} players, "
+            f"{self.events:,} events"
+        )
+
+
+UNKNOWN = Component(0.0)
+"""Not measured."""
+AS_AGENTS = Component(1.0, 1.0, 1.0)
+"""No more than agents vary."""
+_MM, _AD = Component(PUBLISHED_MM), Component(PUBLISHED_AD)
+
+
+@dataclass(frozen=True)
+class PlayerVariation:
+    """How real players vary about the agents of their Elo."""
+
+    turn_dispersion: Component
+    """Variance of single scores over their information. A diagnostic."""
+    neighbour_covariance: Component
+    """Of a player's scores two plies apart, over the product of their information, Elo². A
+    diagnostic."""
+    opponent_covariance: Component
+    """The same of opponents' scores one ply apart: difficulty that the agents do not see."""
+    game_covariance: Component
+    """Of opponents' summed scores in one game, less that of events, Elo²: what both share there is
+    no form. A diagnostic."""
+    game_dispersion: Component
+    """φ: variance of a player-game's score over its information."""
+    game_sd: Component
+    """Form beyond φ, in rating points."""
+    player_sd: Component
+    """Between players of equal Elo, in rating points."""
+    event_sd: Component
+    """Between events, in rating points."""
+    offset: Component
+    """How far these players read above their Elo in the mean. Reported, never applied."""
+    elo_slope: Component
+    """By how much that offset rises with each point of Elo."""
+    mm_dispersion: Component = AS_AGENTS
+    """Variance of a player-game's hits over what agents have, beyond players and events."""
+    ad_dispersion: Component = AS_AGENTS
+    """The same for the scaled error."""
+    mm_factor: Component = _MM
+    """By how much z of the match rate of players varies more than under agents."""
+    ad_factor: Component = _AD
+    """The same for z of the scaled error."""
+    design: Design = field(default_factory=Design)
+    """What it rests on."""
+    moments: Mapping[str, float] = field(default_factory=dict)
+    """The older estimates by moments of pairs, beside those of the model."""
+    borrowed: str = ""
+    """The calibration that the components are borrowed from; empty = measured."""
+    note: str = ""
+    """What must be known about them."""
+
+    @property
+    def precision(self) -> float:
+        """Standard error of `player_sd` as a share of it; NaN = it is zero or not measured."""
+        error = self.player_sd.se
+        return error / self.player_sd.value if self.player_sd.value > 0 else float("nan")
 
     @classmethod
-    def from_dict(cls, values: Any) -> Spread:
+    def assumed(
+        cls,
+        *,
+        game_dispersion: float = 1.0,
+        game_sd: float = 0.0,
+        player_sd: float = 0.0,
+        event_sd: float = 0.0,
+        mm_factor: float = PUBLISHED_MM,
+        ad_factor: float = PUBLISHED_AD,
+        note: str = "",
+    ) -> PlayerVariation:
+        """Make one of numbers that are given, not measured."""
+
+        def given(value: float) -> Component:
+            return Component(value, value, value)
+
+        return cls(
+            turn_dispersion=given(game_dispersion),
+            neighbour_covariance=UNKNOWN,
+            opponent_covariance=UNKNOWN,
+            game_covariance=UNKNOWN,
+            game_dispersion=given(game_dispersion),
+            game_sd=given(game_sd),
+            player_sd=given(player_sd),
+            event_sd=given(event_sd),
+            offset=UNKNOWN,
+            elo_slope=UNKNOWN,
+            mm_factor=given(mm_factor),
+            ad_factor=given(ad_factor),
+            note=note,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values; null = not known, or no bound."""
+        values = asdict(self)
+        for name in _COMPONENTS:
+            values[name] = {
+                key: value if np.isfinite(value) else None for key, value in values[name].items()
+            }
+        return {**values, "moments": dict(self.moments)}
+
+    @classmethod
+    def from_dict(cls, values: Any) -> PlayerVariation:
         """Make one of what `to_dict` gave.
 
         Raises
@@ -82,18 +159,66 @@ class Spread:
             If a value is missing or no number.
         """
         try:
-            given = {each.name: values[each.name] for each in fields(cls)}
-            numbers = {name: float(value) for name, value in given.items()}
+            parts: dict[str, Any] = {name: _component(values[name], name) for name in _COMPONENTS}
+            return cls(
+                **parts,
+                design=Design(**{key: int(value) for key, value in values["design"].items()}),
+                moments={str(key): float(value) for key, value in values["moments"].items()},
+                borrowed=str(values["borrowed"]),
+                note=str(values["note"]),
+            )
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise InputError(f"this is no description of player variation: {error}") from error
+
+    @classmethod
+    def from_schema_1(cls, values: Any) -> PlayerVariation:
+        """Make one of what the first schema called a spread: as well as it can be done.
+
+        Its form was measured together with the dependence of neighbouring plies, and events were
+        not told apart; so its player intervals stay about as wide as they were.
+
+        Raises
+        ------
+        InputError
+            If a value is missing or no number.
+        """
+        try:
+            known = {
+                name: float(values[name])
+                for name in ("dispersion", "form_sd", "players_sd", "mm_factor", "ad_factor")
+            }
+            counts = {name: int(values[name]) for name in ("players", "player_games")}
         except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"this is no description of a spread: {error}") from error
-        wrong = [
-            name
-            for name, value in numbers.items()
-            if value < 0 or not (np.isfinite(value) or name.endswith("_se"))
-        ]
+            raise InputError(f"this is no description of player variation: {error}") from error
+        wrong = [name for name, value in known.items() if not 0 <= value < np.inf]
         if wrong:
-            raise InputError(f"this is no spread: {', '.join(wrong)} cannot be {given[wrong[0]]}")
-        return cls(**given)
+            raise InputError(f"player variation: {wrong[0]} cannot be {values[wrong[0]]}")
+        answer = cls.assumed(
+            game_dispersion=known["dispersion"], game_sd=known["form_sd"],
+            player_sd=known["players_sd"], mm_factor=known["mm_factor"],
+            ad_factor=known["ad_factor"], note="converted from the first schema: form and "
+            "the dependence of neighbouring plies are not told apart, events not measured",
+        )  # fmt: skip
+        design = Design(repeated_players=counts["players"], player_games=counts["player_games"])
+        return replace(answer, design=design)
+
+
+_COMPONENTS = tuple(each.name for each in fields(PlayerVariation) if each.type == "Component")
+_SIGNED = {
+    "neighbour_covariance", "opponent_covariance", "game_covariance", "offset", "elo_slope",
+}  # fmt: skip
+
+
+def _component(given: Any, name: str) -> Component:
+    missing = {"low": -np.inf, "high": np.inf, "se": np.nan, "expected": np.nan}
+    numbers = {
+        key: missing[key] if given[key] is None and key in missing else float(given[key])
+        for key in ("value", *missing)
+    }
+    value = numbers["value"]
+    if not np.isfinite(value) or (value < 0 and name not in _SIGNED):
+        raise ValueError(f"{name} cannot be {given['value']}")
+    return Component(**numbers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,9 +241,15 @@ class AtOwnElo:
     """Scaled difference of the choice."""
     weights: Floats
     """How much each decision counts."""
+    score: Floats
+    """u, the derivative of the log-likelihood of the choice by the rating."""
+    information: Floats
+    """I, the expected information about the rating; empty if not asked for."""
 
 
-def at_own_elo(prepared: Prepared, path: AgentPath, own: Floats) -> AtOwnElo:
+def at_own_elo(
+    prepared: Prepared, path: AgentPath, own: Floats, *, information: bool = False
+) -> AtOwnElo:
     """Evaluate the agents of the players' own Elo, once for all that is asked of them.
 
     Parameters
@@ -129,10 +260,15 @@ def at_own_elo(prepared: Prepared, path: AgentPath, own: Floats) -> AtOwnElo:
         The agents.
     own
         The player's Elo, for each decision.
+    information
+        Whether to work out the expected information too.
     """
     spreads = prepared.spreads
-    evaluated = evaluate(path.model, prepared, path.theta(own))
+    evaluated = evaluate(path.model, prepared, path.theta(own), information=information)
     slopes = path.slope(own)
+    expected = np.empty(0)
+    if information:
+        expected = np.einsum("tj,tjk,tk->t", slopes, evaluated.information, slopes)
     return AtOwnElo(
         first=evaluated.first,
         error=evaluated.error,
@@ -142,143 +278,74 @@ def at_own_elo(prepared: Prepared, path: AgentPath, own: Floats) -> AtOwnElo:
         hit=(spreads.chosen == 0).astype(np.float64),
         actual_error=prepared.delta[spreads.offsets[:-1] + spreads.chosen],
         weights=spreads.weights,
+        score=(evaluated.d_ln_chosen * slopes).sum(axis=1),
+        information=expected,
     )
 
 
-def measure_spread(
-    ladder: Ladder, said: AtOwnElo, own: Floats, players: Ints, games: Ints
-) -> Spread:
-    """Measure how real players vary about the agents of their Elo.
-
-    Parameters
-    ----------
-    ladder
-        The decisions at all ratings.
-    said
-        What the agents of each player's own Elo say of the same decisions.
-    own
-        The player's Elo, for each decision.
-    players, games
-        Codes of the player and of the game, for each decision.
-    """
-    u, information = ladder.scores(own) * ladder.weights, ladder.information_at(own)
-    information = information * ladder.weights
-    names = np.unique(players)
-    at = np.searchsorted(names, players)
-    # For each player: Σu², ΣI, pairs within games (u u', I I'), pairs over games.
-    _, both = np.unique(np.stack([at, games]), axis=1, return_inverse=True)
-    both = both.ravel()
-    owner = np.zeros(both.max() + 1, dtype=np.int64)
-    owner[both] = at
-    sums = np.stack(
-        [
-            _add(at, u**2, len(names)),
-            _add(at, information, len(names)),
-            *(_add(owner, _pairs(both, each), len(names)) for each in (u, information)),
-            *(_pairs(at, each) for each in (u, information)),
-        ]
-    )
-    sums[4:] -= sums[2:4]
-    dispersion, dispersion_se = _ratio(sums[0], sums[1])
-    within, within_se = _ratio(sums[2], sums[3])
-    between, between_se = _ratio(sums[4], sums[5])
-    if not np.isfinite(between):
-        between, between_se = PLAYERS_IF_UNKNOWN**2, float("nan")
-    if not np.isfinite(within):
-        within, within_se = between + FORM_IF_UNKNOWN**2, float("nan")
-    mm, mm_se, ad, ad_se, measured = _z_factors(said, at, len(names))
-    in_games = np.bincount(both)
-    games_of = np.bincount(owner, minlength=len(names))
-    return Spread(
-        dispersion=dispersion,
-        dispersion_se=dispersion_se,
-        form_sd=float(np.sqrt(max(within - max(between, 0.0), 0.0))),
-        form_variance_se=float(np.hypot(within_se, between_se)),
-        players_sd=float(np.sqrt(max(between, 0.0))),
-        players_variance_se=between_se,
-        mm_factor=mm,
-        mm_factor_se=mm_se,
-        ad_factor=ad,
-        ad_factor_se=ad_se,
-        players=int((games_of > 1).sum()),
-        player_games=int((in_games > 1).sum()),
-        measured_players=measured,
+def deviations(said: AtOwnElo) -> tuple[tuple[Floats, Floats, Floats], ...]:
+    """For hits and for errors: actual less projected, derivative by the rating, variance."""
+    spare = np.maximum(said.error_squared - said.error**2, 0.0)
+    return (
+        (said.hit - said.first, said.first_slope, said.first * (1 - said.first)),
+        (said.actual_error - said.error, said.error_slope, spare),
     )
 
 
 def z_values(said: AtOwnElo, codes: Ints, count: int) -> tuple[Floats, Floats]:
     """Return z of the match rate and of the scaled error of each group; both rise with skill."""
     weights = said.weights
-    hits = _add(codes, weights * (said.hit - said.first), count)
-    errors = _add(codes, weights * (said.error - said.actual_error), count)
-    hit_variance = _add(codes, weights**2 * said.first * (1 - said.first), count)
-    spread = np.maximum(said.error_squared - said.error**2, 0.0)
-    error_variance = _add(codes, weights**2 * spread, count)
+    hits = add_up(codes, weights * (said.hit - said.first), count)
+    errors = add_up(codes, weights * (said.error - said.actual_error), count)
+    hit_variance = add_up(codes, weights**2 * said.first * (1 - said.first), count)
+    spare = np.maximum(said.error_squared - said.error**2, 0.0)
+    error_variance = add_up(codes, weights**2 * spare, count)
     with np.errstate(invalid="ignore", divide="ignore"):
         return hits / np.sqrt(hit_variance), errors / np.sqrt(error_variance)
 
 
 def z_factors(
-    said: AtOwnElo, spread: Spread, codes: Ints, count: int, *, players: Ints, games: Ints
+    said: AtOwnElo,
+    variation: PlayerVariation,
+    codes: Ints,
+    count: int,
+    *,
+    players: Ints,
+    games: Ints,
+    events: Ints | None = None,
 ) -> tuple[Floats, Floats]:
-    """Return by how much z of each group varies more than under agents, given the spread.
+    """Return by how much z of each group varies more than under agents, given the components.
 
     A player whose strength is off by x moves the expected hits of his turns by x Σ dp/dE; so the
-    variance of a group's hits is Σ p (1 - p) + ω_p² Σ_players (Σ dp/dE)² + ω_g² Σ_games (Σ dp/dE)²;
-    likewise for the error.
+    variance of a group's hits is φ Σ p (1 - p) + σ_player² Σ_players (Σ dp/dE)² and so on for his
+    games and for events, with the φ of hits; likewise for the error.
     """
     factors = []
-    spare = np.maximum(said.error_squared - said.error**2, 0.0)
-    for moves, variance in (
-        (said.first_slope, said.first * (1 - said.first)),
-        (said.error_slope, spare),
-    ):
+    where = np.zeros(len(codes), dtype=np.int64) if events is None else events
+    everybody = np.zeros(len(codes), dtype=np.int64)
+    parts = (
+        (variation.player_sd, players, players),
+        # A player's game is one's own.
+        (variation.game_sd, games, players),
+        (variation.event_sd, where, everybody),
+    )
+    dispersions = (variation.mm_dispersion, variation.ad_dispersion)
+    for (_, moves, variance), dispersion in zip(deviations(said), dispersions, strict=True):
         pull = said.weights * moves
-        total = _add(codes, said.weights**2 * variance, count)
+        total = add_up(codes, said.weights**2 * variance, count)
         extra = np.zeros(count)
-        for sd, members in ((spread.players_sd, players), (spread.form_sd, games)):
-            # A player's game is one's own: pairs of group and member, and of player for games.
-            keys = np.stack([codes, members, players])
-            unique, inverse = np.unique(keys, axis=1, return_inverse=True)
-            sums = _add(inverse.ravel(), pull, unique.shape[1])
-            extra += sd**2 * _add(unique[0], sums**2, count)
+        for component, members, owners in parts:
+            unique, inverse = np.unique(
+                np.stack([codes, members, owners]), axis=1, return_inverse=True
+            )
+            sums = add_up(inverse.ravel(), pull, unique.shape[1])
+            extra += component.used**2 * add_up(unique[0], sums**2, count)
         with np.errstate(invalid="ignore", divide="ignore"):
-            factors.append(np.sqrt(np.where(total > 0, 1.0 + extra / total, 1.0)))
+            inflated = dispersion.value + extra / total
+        factors.append(np.sqrt(np.where(total > 0, np.maximum(inflated, 1e-6), 1.0)))
     return factors[0], factors[1]
 
 
-def _z_factors(said: AtOwnElo, at: Ints, count: int) -> tuple[float, float, float, float, int]:
-    mm, ad = z_values(said, at, count)
-    enough = np.bincount(at, minlength=count) >= LEAST_TURNS
-    if enough.sum() < LEAST_PLAYERS:
-        return PUBLISHED_MM, 0.0, PUBLISHED_AD, 0.0, 0
-    answer: list[float] = []
-    for z in (mm[enough], ad[enough]):
-        square, square_se = _ratio(z**2, np.ones(len(z)))
-        answer += [float(np.sqrt(square)), float(square_se / (2 * np.sqrt(square)))]
-    return answer[0], answer[1], answer[2], answer[3], int(enough.sum())
-
-
-def _pairs(codes: Ints, values: Floats) -> Floats:
-    """Σ over pairs of different decisions of one group of the products of their values."""
-    size = int(codes.max()) + 1
-    answer: Floats = (_add(codes, values, size) ** 2 - _add(codes, values**2, size)) / 2
-    return answer
-
-
-def _add(codes: Ints, values: Floats, count: int) -> Floats:
+def add_up(codes: Ints, values: Floats, count: int) -> Floats:
+    """Sum values by code."""
     return np.bincount(codes, weights=values, minlength=count).astype(np.float64)
-
-
-def _ratio(tops: Floats, bottoms: Floats) -> tuple[float, float]:
-    """Σ tops / Σ bottoms, with its standard error by leaving out one at a time."""
-    top, bottom = float(tops.sum()), float(bottoms.sum())
-    if not bottom > 0:
-        return float("nan"), float("nan")
-    counts = bottoms > 0
-    without = (top - tops[counts]) / np.maximum(bottom - bottoms[counts], 1e-300)
-    n = int(counts.sum())
-    if n < 2:
-        return top / bottom, float("nan")
-    spread = (n - 1) / n * float(((without - without.mean()) ** 2).sum())
-    return top / bottom, float(np.sqrt(spread))

@@ -129,16 +129,19 @@ class Standing:
     competence: Known
     """The apparent competence c of the agents of 2009."""
     rating: Known | None
-    """The Elo, where there is a calibration."""
+    """The Elo of the play so far, where there is a calibration."""
+    player: Known | None = None
+    """The Elo of the player: it adds how players of equal Elo, events and games differ."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as one flat record: ``c``, ``c_sd`` …, ``elo``, ``elo_sd`` …"""
+        """Return it as one flat record: ``c``, ``c_sd`` …, ``elo`` …, ``player_elo`` …"""
         row: dict[str, Any] = {} if self.id is None else {"id": self.id}
         row["chooser"] = self.chooser
         if self.group != ONE_SITTING:
             row["group"] = self.group
         row |= {"decisions": self.decisions, "outside": self.outside}
-        for name, known in (("c", self.competence), ("elo", self.rating)):
+        known_by_name = {"c": self.competence, "elo": self.rating, "player_elo": self.player}
+        for name, known in known_by_name.items():
             if known is not None:
                 row |= {
                     name: known.mean,
@@ -152,11 +155,10 @@ class Standing:
         """Say it in a line."""
         known = self.competence
         line = f"{self.chooser}, {self.decisions:,} decisions: c {known.mean:.3f} ± {known.sd:.3f}"
-        return (
-            line
-            if self.rating is None
-            else f"{line}, Elo {self.rating.mean:.0f} ± {self.rating.sd:.0f}"
-        )
+        if self.rating is None:
+            return line
+        line += f", Elo {self.rating.mean:.0f} ± {self.rating.sd:.0f}"
+        return line if self.player is None else f"{line} (the player ± {self.player.sd:.0f})"
 
 
 class Follower:
@@ -234,6 +236,7 @@ class Follower:
             outside=competence.outside,
             competence=competence.known(self.level),
             rating=None if rating is None else Known(**rating.known(self.level)),
+            player=None if rating is None else Known(**rating.known(self.level, player=True)),
         )
 
     def _begin(self) -> tuple[LiveCompetence, LiveRating | None]:

@@ -14,48 +14,57 @@ from milepost.choice.evaluation.evaluate import evaluate, prepare
 from milepost.choice.spreads import Floats, Spreads
 from milepost.fit.methods.percentile import GRID, up_shares
 from milepost.intrinsic.calibration.maps import RatingMap, read_error
-from milepost.intrinsic.calibration.player_variation import Spread
-from milepost.intrinsic.rating.interval import Estimate
+from milepost.intrinsic.calibration.player_variation import PlayerVariation
+from milepost.intrinsic.rating.interval import ONE_PLAYER, Estimate, Shares, variation_parts
 from milepost.intrinsic.rating.likelihood_grid import RUNGS, greatest
 
 ENOUGH_GAMES = 10
-"""With fewer games the variance is that of single turns, plus the calibration's spread of form."""
+"""With fewer games the variance is that of single turns, times the dispersion of player-games."""
 
 
 def estimate_by_reading(
     spreads: Spreads,
     found: RatingMap,
-    spread: Spread,
+    variation: PlayerVariation,
     map_error: tuple[Floats, Floats],
     *,
-    players_share: float = 1.0,
+    shares: Shares = ONE_PLAYER,
     level: float = 0.95,
 ) -> Estimate:
-    """Return the rating of decisions as a map of 2011 or 2012 reads it; the interval is even."""
+    """Return the rating of decisions as a map of 2011 or 2012 reads it; the intervals are even."""
     if found.reading == "percentile":
-        rating, variance = _read_percentile(spreads, found, spread)
+        rating, variance = _read_percentile(spreads, found, variation)
     else:
         rating, se = read_error(spreads, found)
         variance = se**2
     inside = RUNGS[0] < rating < RUNGS[-1]
+    by_game = np.bincount(np.unique(spreads.groups, return_inverse=True)[1].ravel())
+    parts = variation_parts(variation, shares, float((by_game**2).sum()) / len(spreads) ** 2)
     se_map = float(np.interp(rating, *map_error))
-    se_players = spread.players_sd * float(np.sqrt(players_share))
-    se = float(np.sqrt(variance + se_map**2 + se_players**2))
-    half = float(norm.ppf(0.5 + level / 2)) * se
+    se = float(np.sqrt(variance + se_map**2))
+    se_player = float(np.hypot(se, np.linalg.norm(parts)))
+    quantile = float(norm.ppf(0.5 + level / 2))
     return Estimate(
         rating=rating if inside else float("nan"),
-        low=rating - half,
-        high=rating + half,
+        low=rating - quantile * se,
+        high=rating + quantile * se,
+        player_low=rating - quantile * se_player,
+        player_high=rating + quantile * se_player,
         se=se,
+        se_player=se_player,
         se_turns=float(np.sqrt(variance)),
         se_calibration=se_map,
-        se_players=se_players,
+        se_games=parts[0],
+        se_players=parts[1],
+        se_events=parts[2],
         n=len(spreads),
         games=spreads.number_of_groups,
     )
 
 
-def _read_percentile(spreads: Spreads, found: RatingMap, spread: Spread) -> tuple[float, float]:
+def _read_percentile(
+    spreads: Spreads, found: RatingMap, variation: PlayerVariation
+) -> tuple[float, float]:
     """The Elo that brings the up shares nearest to even, and its variance by the delta method."""
     model, path = found.path.model, found.path
     prepared = prepare(spreads, model)
@@ -78,6 +87,4 @@ def _read_percentile(spreads: Spreads, found: RatingMap, spread: Spread) -> tupl
     if spreads.number_of_groups >= ENOUGH_GAMES:
         count = spreads.number_of_groups
         return rating, float((np.bincount(game, weights=pull) ** 2).sum() * count / (count - 1))
-    by_game = np.bincount(game, weights=weight)
-    variance = spread.dispersion * float((pull**2).sum())
-    return rating, variance + spread.form_sd**2 * float((by_game**2).sum())
+    return rating, variation.game_dispersion.value * float((pull**2).sum())

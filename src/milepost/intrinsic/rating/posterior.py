@@ -1,9 +1,10 @@
 """How likely a sequence of choices is for given ratings, and what is known of the rating after it.
 
-The posterior is honest about what the agents do not know: each game's log-likelihood is tempered by
-1 / (φ + ω_g² I), the ratio of what its score varies under the agents to what it varies in life
-(`milepost.intrinsic.calibration.player_variation`), and the result is widened by the error of the
-calibration and by the spread between players of equal Elo.
+The posterior is honest about what the agents do not know: the log-likelihood is tempered by 1 / φ,
+the ratio of what a game's score varies under the agents to what it varies in life
+(`milepost.intrinsic.calibration.player_variation`). Two questions are answered, as a rating does:
+how well these games were played, and how strong the player is; the second adds how players of equal
+Elo, events and a player's games differ. What is known beforehand is about the player.
 """
 
 from __future__ import annotations
@@ -20,10 +21,15 @@ from scipy.ndimage import gaussian_filter1d
 from milepost.choice.spreads import Floats, Spreads
 from milepost.errors import InputError
 from milepost.intrinsic.calibration.calibration import Calibration
+from milepost.intrinsic.rating.interval import ONE_PLAYER, Shares, variation_parts
 from milepost.intrinsic.rating.likelihood_grid import RUNGS, Ladder, climb, climb_at_once
 
 STEP = 5.0
 """The posterior lives on a grid of so many points."""
+_FLOOR = 1e-290
+"""What is less likely than this is all alike: the logarithm of nothing is none."""
+_FAR = 10.0
+"""Widening reaches so many standard deviations."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,9 @@ class Followed:
     grid: Floats
     """Ratings of the final posterior."""
     density: Floats
-    """Its density."""
+    """Its density: how well these games were played."""
+    player_density: Floats
+    """The density of how strong the player is."""
 
 
 @dataclass
@@ -97,16 +105,21 @@ class LiveRating:
     the rungs are kept, as its temper changes with each of its decisions.
     """
 
-    def __init__(self, calibration: Calibration, prior: Prior | None = None):
+    def __init__(
+        self, calibration: Calibration, prior: Prior | None = None, shares: Shares = ONE_PLAYER
+    ):
         """Begin with nothing but the prior [default: even from 600 to 3400]."""
         self.calibration = calibration
         """Elo as agents."""
+        self.shares = shares
+        """Over how many events the decisions are spread."""
         self.n = 0
         """Decisions seen."""
         self.grid = np.arange(RUNGS[0], RUNGS[-1] + STEP / 2, STEP)
         """Ratings of the posterior."""
-        self._total = (prior or Prior()).log_density(self.grid)
-        self._density = _density(self._total)
+        self._prior = (prior or Prior()).log_density(self.grid)
+        self._total = np.zeros(len(self.grid))
+        self._density = _density(self._prior)
         self._games: dict[str, _Game] = {}
 
     def add(self, game: str, spreads: Spreads) -> None:
@@ -129,31 +142,38 @@ class LiveRating:
         self.n += len(rows)
 
     def _put(self, name: str, game: _Game) -> None:
-        information = np.interp(self.grid, RUNGS, game.information)
-        # The temper of a game is that at the likeliest rating so far: a number, not a function of
-        # the rating, so that it shifts no peak by itself.
-        spread = self.calibration.spread
-        temper = 1.0 / (spread.dispersion + spread.form_sd**2 * information[game.mode])
-        share = min(temper, 1.0) * CubicSpline(RUNGS, game.ln_chosen)(self.grid)
+        temper = 1.0 / max(self.calibration.variation.game_dispersion.value, 1.0)
+        share = temper * CubicSpline(RUNGS, game.ln_chosen)(self.grid)
         before = self._total - game.share if name in self._games else self._total
         self._total = before + share
-        self._density = _density(self._total)
+        self._density = _density(self._prior + self._total)
         self._games[name] = replace(game, share=share)
 
-    def probabilities(self) -> Floats:
-        """Return the posterior on the grid, with the errors that more turns would not remove."""
+    def _errors(self) -> tuple[float, float]:
+        """The error of the calibration, and what players, events and games vary, at the middle."""
         middle = float(self._density @ self.grid)
-        error = float(np.interp(middle, *self.calibration.map_error))
-        sd = float(np.hypot(error, self.calibration.spread.players_sd))
-        if not sd > 0:
-            return self._density
-        wide = gaussian_filter1d(self._density, sd / STEP, mode="nearest")
-        answer: Floats = wide / wide.sum()
-        return answer
+        by_game = np.array(
+            [np.interp(middle, RUNGS, game.information) for game in self._games.values()]
+        )
+        total = float(by_game.sum())
+        share = float((by_game**2).sum()) / total**2 if total > 0 else 1.0
+        parts = variation_parts(self.calibration.variation, self.shares, share)
+        return float(np.interp(middle, *self.calibration.map_error)), float(np.linalg.norm(parts))
 
-    def known(self, level: float = 0.95) -> dict[str, float]:
+    def probabilities(self, *, player: bool = False) -> Floats:
+        """Return the posterior on the grid: how well the games were played, or how strong the
+        player is."""
+        map_error, varies = self._errors()
+        if player:
+            likely = _widened(_density(self._total), float(np.hypot(map_error, varies)))
+            return _density(self._prior + np.log(np.maximum(likely, _FLOOR)))
+        beforehand = _widened(_density(self._prior), varies)
+        now = _density(np.log(np.maximum(beforehand, _FLOOR)) + self._total)
+        return _widened(now, map_error)
+
+    def known(self, level: float = 0.95, *, player: bool = False) -> dict[str, float]:
         """Return mean, standard deviation and the ends of the central interval."""
-        density, grid = self.probabilities(), self.grid
+        density, grid = self.probabilities(player=player), self.grid
         mean = float(density @ grid)
         below = np.cumsum(density)
         low, high = (1 - level) / 2, (1 + level) / 2
@@ -207,6 +227,7 @@ def follow(
     *,
     prior: Prior | None = None,
     level: float = 0.95,
+    shares: Shares = ONE_PLAYER,
 ) -> Followed:
     """Return how likely choices are for given ratings, and the posterior after each game.
 
@@ -222,6 +243,8 @@ def follow(
         What is known beforehand [default: even from 600 to 3400].
     level
         Probability of the intervals.
+    shares
+        Over how many events the choices are spread.
     """
     ladder = climb(spreads, calibration.map.path)
     rows = ladder.rows()
@@ -242,22 +265,36 @@ def follow(
                     "mean_probability": float(np.exp(total / spreads.weights.sum())),
                 }
             )
-    games, grid, density = _posteriors(ladder, calibration, prior or Prior(), level)
-    return Followed(pl.DataFrame(turns), pl.DataFrame(totals), games, grid, density)
+    state = LiveRating(calibration, prior or Prior(), shares)
+    games = _posteriors(ladder, state, level)
+    return Followed(
+        turns=pl.DataFrame(turns),
+        totals=pl.DataFrame(totals),
+        games=games,
+        grid=state.grid,
+        density=state.probabilities() / STEP,
+        player_density=state.probabilities(player=True) / STEP,
+    )
 
 
-def _posteriors(
-    ladder: Ladder, calibration: Calibration, prior: Prior, level: float
-) -> tuple[pl.DataFrame, Floats, Floats]:
-    state = LiveRating(calibration, prior)
+def _posteriors(ladder: Ladder, state: LiveRating, level: float) -> pl.DataFrame:
     _, first = np.unique(ladder.groups, return_index=True)
     rows = []
     for group in ladder.groups[np.sort(first)]:
         here = ladder.take(ladder.groups == group)
         state.add_rows(str(group), here)
         counts = {"group": int(group), "turns": len(here), "turns_so_far": state.n}
-        rows.append({**counts, **state.known(level)})
-    return pl.DataFrame(rows), state.grid, state.probabilities() / STEP
+        player = {f"player_{key}": value for key, value in state.known(level, player=True).items()}
+        rows.append({**counts, **state.known(level), **player})
+    return pl.DataFrame(rows)
+
+
+def _widened(density: Floats, sd: float) -> Floats:
+    if not sd > 0:
+        return density
+    wide = gaussian_filter1d(density, sd / STEP, mode="nearest", truncate=_FAR)
+    answer: Floats = wide / wide.sum()
+    return answer
 
 
 def _density(logarithm: Floats) -> Floats:

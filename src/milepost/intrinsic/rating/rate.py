@@ -2,12 +2,13 @@
 
 Beside each rating stand the match rate and the scaled error with what agents of the player's own
 Elo would have done, and the 2009 agents' competence. These are evidence, never a verdict: z is
-given raw, divided by its spread among the players of the calibration, and by the published factors.
+given raw, divided by how much more it varies among real players, and by the published factors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from milepost.intrinsic.calibration.player_variation import (
     z_values,
 )
 from milepost.intrinsic.rating.groupings import add_groups, columns_needed, in_order
-from milepost.intrinsic.rating.interval import Estimate, estimate
+from milepost.intrinsic.rating.interval import Estimate, Shares, estimate
 from milepost.intrinsic.rating.likelihood_grid import climb
 from milepost.intrinsic.rating.older_methods import estimate_by_reading
 from milepost.io.progress import Progress, Report
@@ -188,38 +189,34 @@ def _rate_part(
         names = parts.select(labels).rows()
         for code, members in enumerate(parts["row"].to_list()):
             codes[members] = code
-    players = np.zeros(len(frame), dtype=np.int64)
-    if "mover" in frame.columns:
-        _, inverse = np.unique(frame["mover"].fill_null("").to_numpy(), return_inverse=True)
-        players = inverse.astype(np.int64)
-    beside = _beside_own_elo(prepared, calibration, codes, len(names), players)
+    players, events = _codes(frame, "mover"), _codes(frame, "event", "year")
+    beside = _beside_own_elo(prepared, calibration, codes, len(names), players, events)
     rows = []
     for code, values in enumerate(names):
         here = np.flatnonzero(codes == code)
         part = spreads.take(here)
+        shares = Shares(_share(players[here]), _share(events[here]))
         if len(here) < least:
-            found = _nothing(part, calibration)
+            found = Estimate.nothing(len(part), part.number_of_groups)
         elif ladder is not None:
             found = estimate(
                 ladder.take(here),
-                calibration.spread,
+                calibration.variation,
                 calibration.map_error,
-                players_share=_players_share(players[here]),
+                shares=shares,
                 level=level,
             )
         else:
             found = estimate_by_reading(
                 part,
                 calibration.map,
-                calibration.spread,
+                calibration.variation,
                 calibration.map_error,
-                players_share=_players_share(players[here]),
+                shares=shares,
                 level=level,
             )
         row = dict(zip(labels, values, strict=True))
-        row |= {name: getattr(found, name) for name in ("rating", "low", "high", "se", "se_turns")}
-        row |= {name: getattr(found, name) for name in ("se_calibration", "se_players")}
-        row |= {"n": found.n, "games": found.games}
+        row |= {each.name: getattr(found, each.name) for each in fields(found)}
         row |= {name: float(each[code]) for name, each in beside.items()}
         if competence and len(here) >= least:
             row |= _competence(part)
@@ -228,27 +225,40 @@ def _rate_part(
     return rows
 
 
-def _players_share(players: Ints) -> float:
-    shares = np.bincount(players) / len(players)
+def shares_of(decisions: pl.DataFrame) -> Shares:
+    """Return over how many players and events decisions are spread."""
+    return Shares(_share(_codes(decisions, "mover")), _share(_codes(decisions, "event", "year")))
+
+
+def _share(codes: Ints) -> float:
+    shares = np.unique(codes, return_counts=True)[1] / len(codes)
     return float((shares**2).sum())
 
 
-def _nothing(part: Spreads, calibration: Calibration) -> Estimate:
-    unknown = float("nan")
-    return Estimate(
-        unknown, unknown, unknown, unknown, unknown, unknown,
-        calibration.spread.players_sd, len(part), part.number_of_groups,
-    )  # fmt: skip
+def _codes(frame: pl.DataFrame, *columns: str) -> Ints:
+    """Codes of what columns say together; what is not known is one."""
+    known = [
+        pl.col(name).cast(pl.String).fill_null("") for name in columns if name in frame.columns
+    ]
+    if not known:
+        return np.zeros(len(frame), dtype=np.int64)
+    texts = frame.select(pl.concat_str(known, separator=" ")).to_series()
+    return texts.rank("dense").cast(pl.Int64).to_numpy()
 
 
 def _beside_own_elo(
-    prepared: Prepared, calibration: Calibration, codes: Ints, count: int, players: Ints
+    prepared: Prepared,
+    calibration: Calibration,
+    codes: Ints,
+    count: int,
+    players: Ints,
+    events: Ints,
 ) -> dict[str, Any]:
     """Match rate and scaled error, beside what agents of the players' own Elo would do.
 
-    Groups in which a chooser has no rating get the actual figures alone. The spread of z grows with
-    the number of turns, for players differ from their Elo and from game to game: the adjusted z
-    are divided by what the calibration's spread makes of just these turns.
+    Groups in which a chooser has no rating get the actual figures alone. The more turns there are,
+    the more z varies, for players differ from their Elo, and events do: the adjusted z are divided
+    by what the calibration's components make of just these turns.
     """
     spreads, path = prepared.spreads, calibration.map.path
     rating = np.full(len(spreads), np.nan) if spreads.rating is None else spreads.rating
@@ -264,8 +274,9 @@ def _beside_own_elo(
 
     z_mm, z_ad = z_values(said, codes, count)
     mm_factor, ad_factor = z_factors(
-        said, calibration.spread, codes, count, players=players, games=spreads.groups
-    )
+        said, calibration.variation, codes, count, players=players, games=spreads.groups,
+        events=events,
+    )  # fmt: skip
     projected = {
         "elo": mean(np.where(known, rating, 0.0)),
         "mm_projected": mean(said.first),
