@@ -177,13 +177,15 @@ def test_ratings_of_the_sample_cover_the_truth() -> None:
     assert found.counts["not analysed"] == 0
     ratings = rate(found.table, calibration, ["player"], setup=found.setup, competence=False)
     assert len(ratings) == 8
-    # The agents have no form and no spread between them: the turns alone must explain the errors.
+    # Agents do not vary beyond their turns: these alone must explain the errors.
     rating, elo, se = (ratings[name].to_numpy() for name in ("rating", "elo", "se_turns"))
     gaps = (rating - elo) / se
     assert abs(gaps).max() < 3.5
     assert (gaps**2).mean() < 2.5
     inside = ratings.filter(pl.col("elo").is_between("low", "high"))
     assert len(inside) >= 7
+    wider = ratings.filter(pl.col("elo").is_between("player_low", "player_high"))
+    assert len(wider) >= len(inside)
 
 
 def test_every_move_of_the_sample_has_an_evaluation_and_a_clock() -> None:

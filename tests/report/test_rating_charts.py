@@ -19,12 +19,19 @@ CURVE = pl.DataFrame({"rating": [1900.0, 2400.0], "expected": [0.2, 0.1], "insid
 def table(*rows: dict[str, Any]) -> pl.DataFrame:
     beside = {"n": 100, "elo": 2120.0, "actual": 0.1, "expected": 0.1}
     floats = dict.fromkeys(("rating", "low", "high"), pl.Float64)
-    return pl.DataFrame([{**row, **beside} for row in rows], schema_overrides=floats)
+    frame = pl.DataFrame([{**row, **beside} for row in rows], schema_overrides=floats)
+    wider = (pl.col("low") - 60).alias("player_low"), (pl.col("high") + 60).alias("player_high")
+    return frame.with_columns(wider)
 
 
 def layers_of(chart: Any) -> tuple[list[dict[str, Any]], dict[str, list[dict[str, Any]]]]:
     spec = spec_of(chart)
-    return spec["layer"], spec["datasets"]
+    flat = [
+        {"data": layer.get("data"), **inner}
+        for layer in spec["layer"]
+        for inner in layer.get("layer", [layer])
+    ]
+    return flat, spec["datasets"]
 
 
 def shapes(chart: Any) -> dict[str, list[str]]:
@@ -45,9 +52,19 @@ def test_a_bounded_interval_never_touches_the_edge(end: float) -> None:
     rule = next(layer for layer in layers if layer["mark"]["type"] == "rule")
     low, high = rule["encoding"]["x"]["scale"]["domain"]
     (row,) = data[rule["data"]["name"]]
-    assert low + 20 <= row["low"]
-    assert row["high"] <= high - 20
+    assert low + 20 <= row["player_low"] < row["low"]
+    assert row["high"] < row["player_high"] <= high - 20
     assert shapes(chart) == {}
+
+
+def test_both_intervals_are_drawn_thick_and_thin_and_named() -> None:
+    layers, _ = layers_of(bars_chart(table(BOUNDED), ["bounded"], 0.95))
+    rules = [layer for layer in layers if layer["mark"]["type"] == "rule"]
+    fields = [(rule["encoding"]["x"]["field"], rule["encoding"]["x2"]["field"]) for rule in rules]
+    assert fields == [("player_low", "player_high"), ("low", "high")]
+    assert rules[0]["mark"]["strokeWidth"] < rules[1]["mark"]["strokeWidth"]
+    names = rules[0]["encoding"]["color"]["scale"]["domain"]
+    assert names == ["how well these games were played", "how strong the player is"]
 
 
 def test_where_there_is_no_bound_an_arrow_says_so() -> None:

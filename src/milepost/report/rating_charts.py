@@ -16,6 +16,8 @@ MOST_BARS = 40
 """More groups than these would make a chart that nobody reads."""
 _BLUE, _ORANGE, _GREEN = PALETTE[0], PALETTE[1], PALETTE[2]
 _BY_MOVES, _OWN = "by moves", "own Elo"
+_PERFORMANCE, _PLAYER = "how well these games were played", "how strong the player is"
+_PALE = "#8fb8d6"
 _ACTUAL, _AT_RATING, _AT_ELO = "actual", "agents of the rating", "agents of the own Elo"
 _EDGE = 100
 _MARGIN = 25
@@ -23,7 +25,7 @@ _MOVES_HEIGHT = 320
 
 
 def bars_chart(ratings: pl.DataFrame, order: Sequence[str], level: float) -> alt.TopLevelMixin:
-    """Return ratings as points with their intervals, own Elo beside them.
+    """Return ratings as points with both intervals, thick and thin, own Elo beside them.
 
     Parameters
     ----------
@@ -38,8 +40,10 @@ def bars_chart(ratings: pl.DataFrame, order: Sequence[str], level: float) -> alt
 
     shown = ratings.head(MOST_BARS)
     rows = [label for label in order if label in set(shown["label"])]
-    low, high = _ends(shown, "rating", "low", "high", "elo")
-    closed = _closed(shown, low, high)
+    low, high = _ends(shown, "rating", "low", "high", "player_low", "player_high", "elo")
+    closed = _closed(shown, low, high).with_columns(
+        pl.col("player_low").fill_null(low), pl.col("player_high").fill_null(high)
+    )
     y = alt.Y("label:N", sort=rows, title=None, axis=alt.Axis(labelLimit=260, grid=True))
     x = _x("rating", "Elo", low, high)
     colour = alt.Color(
@@ -48,11 +52,24 @@ def bars_chart(ratings: pl.DataFrame, order: Sequence[str], level: float) -> alt
         scale=alt.Scale(domain=[_BY_MOVES, _OWN], range=[_BLUE, _ORANGE]),
         legend=alt.Legend(orient="top"),
     )
-    base = alt.Chart(closed)
-    layers: list[Any] = [
-        base.mark_rule(color=_BLUE, strokeWidth=3, opacity=0.45).encode(
-            y=y, x=_x("low", "Elo", low, high), x2=alt.X2("high:Q")
+    interval = alt.Color(
+        "interval:N",
+        title=None,
+        scale=alt.Scale(domain=[_PERFORMANCE, _PLAYER], range=[_BLUE, _PALE]),
+        legend=alt.Legend(
+            orient="top", symbolType="stroke", symbolStrokeWidth=4, labelLimit=260, offset=4
         ),
+    )
+    base = alt.Chart(closed)
+    intervals = [
+        base.transform_calculate(interval=f"'{name}'")
+        .mark_rule(strokeWidth=width)
+        .encode(
+            y=y, x=_x(f"{side}low", "Elo", low, high), x2=alt.X2(f"{side}high:Q"), color=interval
+        )
+        for name, side, width in ((_PLAYER, "player_", 1.5), (_PERFORMANCE, "", 5))
+    ]
+    layers: list[Any] = [
         base.transform_calculate(what=f"'{_BY_MOVES}'").mark_point().encode(y=y, x=x, color=colour),
     ]
     known = closed.filter(pl.col("elo").is_not_null())
@@ -64,8 +81,14 @@ def bars_chart(ratings: pl.DataFrame, order: Sequence[str], level: float) -> alt
             .encode(y=y, x=_x("elo", "Elo", low, high), color=colour)
         )
     layers += _arrows(closed, low, high, _BLUE, y=y)
-    return alt.layer(*layers).properties(
-        width=560, height=max(22 * len(rows), 60), title=f"Rating by moves, {level:.0%} interval"
+    return (
+        alt.layer(alt.layer(*intervals), alt.layer(*layers))
+        .resolve_scale(color="independent")
+        .properties(
+            width=560,
+            height=max(22 * len(rows), 60),
+            title=f"Rating by moves, with {level:.0%} intervals",
+        )
     )
 
 
@@ -121,8 +144,8 @@ def curve_chart(curve: pl.DataFrame, on_curve: pl.DataFrame, level: float) -> al
         height=440,
         title=alt.TitleParams(
             "Error expected at each Elo, and the groups",
-            subtitle=f"filled: actual error; bars: {level:.0%} interval of the rating; crosses: "
-            "expected on the group's own turns",
+            subtitle=f"filled: actual error; bars: {level:.0%} interval of the performance; "
+            "crosses: expected on the group's own turns",
         ),
     )
 

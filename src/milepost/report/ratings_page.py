@@ -113,7 +113,9 @@ def _lead(named: pl.DataFrame, calibration: Calibration) -> str:
 
 
 def _rating_text(row: Mapping[str, Any]) -> str:
-    return f"Elo {row['rating']:.0f} ({_interval_text(row['low'], row['high'])})"
+    played = _interval_text(row["low"], row["high"])
+    player = _interval_text(row["player_low"], row["player_high"])
+    return f"Elo {row['rating']:.0f} ({played}; the player {player})"
 
 
 def _interval_text(low: float | None, high: float | None) -> str:
@@ -132,14 +134,17 @@ def _heading(by: Sequence[str]) -> str:
 
 
 def _main_table(named: pl.DataFrame, by: Sequence[str], level: float) -> Table:
-    intervals = [
-        "" if row["se"] is None else _interval_text(row["low"], row["high"])
-        for row in named.iter_rows(named=True)
-    ]
+    intervals = {
+        f"{what}, {level:.0%}": [
+            "" if row["se"] is None else _interval_text(row[f"{side}low"], row[f"{side}high"])
+            for row in named.iter_rows(named=True)
+        ]
+        for what, side in (("performance", ""), ("player", "player_"))
+    }
     frame = named.select(
         pl.col("label").alias(_heading(by)),
         "rating",
-        pl.Series(f"{level:.0%} interval", intervals, dtype=pl.String),
+        *(pl.Series(name, texts, dtype=pl.String) for name, texts in intervals.items()),
         pl.col("n").alias("turns"),
         "games",
         pl.col("elo").alias("own Elo"),
@@ -148,9 +153,10 @@ def _main_table(named: pl.DataFrame, by: Sequence[str], level: float) -> Table:
     return Table(
         "Who played how well, and how sure that is",
         frame,
-        note="The rating is the Elo of the players whose moves look most like these. The interval "
-        "holds the uncertainty of these turns, of the calibration, and how much players of equal "
-        "Elo differ.",
+        note="The rating is the Elo of the players whose moves look most like these. Performance: "
+        "how well these games were played; it holds the uncertainty of the turns and of the "
+        "calibration. Player: how strong the player is; it adds how much players of equal Elo, "
+        "and events, differ.",
         digits={"rating": 0, "own Elo": 0},
         most=MOST_ROWS,
     )
@@ -165,6 +171,7 @@ def _charts(named: pl.DataFrame, pictures: Pictures, level: float) -> list[Chart
             f"Ratings with their {level:.0%} intervals",
             bars_chart(pictures.ratings, order, level),
             "Ratings with intervals",
+            "Thick: how well these games were played. Thin: how strong the player is. "
             "An arrow at the edge: the interval has no bound on that side."
             + (f" The {MOST_BARS} groups with most turns." if len(order) > MOST_BARS else ""),
         ),
@@ -209,7 +216,9 @@ def _details(named: pl.DataFrame, by: Sequence[str]) -> Table:
         pl.col("label").alias(_heading(by)),
         pl.col("se_turns").alias("± turns"),
         pl.col("se_calibration").alias("± calibration"),
+        pl.col("se_games").alias("± form"),
         pl.col("se_players").alias("± players"),
+        pl.col("se_events").alias("± events"),
         (100 * pl.col("mm_actual")).alias("match %"),
         (100 * pl.col("mm_projected")).alias("at Elo %"),
         _shown_z("z_mm_adjusted").alias("z match"),
@@ -224,8 +233,9 @@ def _details(named: pl.DataFrame, by: Sequence[str]) -> Table:
         note="±: standard errors in Elo points. At Elo: what agents of the players' own Elo would "
         "do on the same turns. z: how many standard deviations better than those, divided by how "
         "much more z varies among real players. c 2009: apparent competence of the agents of 2009.",
-        digits={"± turns": 0, "± calibration": 0, "± players": 0, "match %": 1, "at Elo %": 1,
-                "z match": 2, "error": 3, "error at Elo": 3, "z error": 2, "c 2009": 2},
+        digits={"± turns": 0, "± calibration": 0, "± form": 0, "± players": 0, "± events": 0,
+                "match %": 1, "at Elo %": 1, "z match": 2, "error": 3,
+                "error at Elo": 3, "z error": 2, "c 2009": 2},
         most=MOST_ROWS,
     )  # fmt: skip
 
@@ -251,13 +261,20 @@ def _meaning(calibration: Calibration, level: float) -> str:
         "move it by far more than is visible here.\n\n"
         "- Rating: the Elo whose agents would have made these choices with the greatest "
         "probability.\n"
-        f"- Interval: with a probability of {level:.0%} a player's Elo lies within it, if his "
-        "games are like those of the calibration.\n"
-        "- ± turns: how much the rating would change with other games of the same player; it "
-        "shrinks as turns are added.\n"
+        f"- Performance: with a probability of {level:.0%} these games were played as well as "
+        "agents within it play. It has the errors of the turns and of the calibration.\n"
+        f"- Player: with a probability of {level:.0%} the player's Elo lies within it, if the "
+        "games are like those of the calibration. It has all errors.\n"
+        "- ± turns: how much the rating would change with other turns of the same kind; a "
+        "player's games vary more than agents' would, and that is allowed for. It shrinks as "
+        "turns are added.\n"
         "- ± calibration: how well the map from moves to Elo is known; groups of like rating share "
         "it, so it does not blur the comparison of one with another.\n"
         f"- ± players: {players}\n"
+        "- ± events: whole events lie off their Elo, by preparation, deflation or the map; games "
+        "of several events average it out.\n"
+        "- ± form: how much the same player differs from game to game beyond ± turns; zero where "
+        "the calibration has seen none.\n"
         "- Error: how much worse the moves were than the best ones, in pawns scaled so that a "
         "pawn counts less the more one side is ahead.\n"
         "- Match: how often the engine's first move was played; it depends much on how forced the "

@@ -77,25 +77,31 @@ def test_within_a_game_it_is_the_batch_answer_of_what_was_seen(
 
 
 def test_by_hand_two_games(table: pl.DataFrame, calibration: Calibration) -> None:
-    """Prior, plus each game's log-likelihood times 1 / (φ + ω² I), widened, normalised."""
+    """By matrices: the prior widened, times the likelihood; and the likelihood widened."""
     part = table.filter(pl.col("mover") == table["mover"][0]).head(24)
     grid = np.arange(0.0, 4001.0, 5.0)
-    total = np.where((grid >= 600) & (grid <= 3400), 0.0, -np.inf)
+    total, by_game = np.zeros(len(grid)), []
     for game in part.partition_by("game_id", maintain_order=True):
         ladder = climb(Spreads.from_table(game), calibration.map.path)
-        at = grid[np.argmax(total)]
-        information = np.interp(at, ladder.rungs, ladder.information.sum(axis=0))
-        temper = min(1.0, 1 / (1.2 + 120.0**2 * information))
-        total = total + temper * ladder.log_likelihood()(grid)
-    mass = np.exp(total - total.max())
-    mass /= mass.sum()
-    mean = float(mass @ grid)
-    variance = float(mass @ (grid - mean) ** 2) + 80.0**2
-    follower = Follower(calibration=calibration)
-    known = [follower.add(row) for row in part.iter_rows(named=True)][-1].rating
-    assert known is not None
-    assert known.mean == pytest.approx(mean, abs=2)
-    assert known.sd == pytest.approx(math.sqrt(variance), rel=0.01)
+        total += ladder.log_likelihood()(grid) / 1.2
+        by_game.append(ladder.information.sum(axis=0))
+    prior = np.exp(-0.5 * ((grid - 2200) / 150) ** 2)
+    likely = np.exp(total - total.max())
+    follower = Follower(calibration=calibration, prior=Prior(2200.0, 150.0))
+    standing = [follower.add(row) for row in part.iter_rows(named=True)][-1]
+    middle = prior * likely @ grid / (prior @ likely)
+    at = np.array([np.interp(middle, np.arange(0.0, 4001.0, 100.0), each) for each in by_game])
+    varies = np.sqrt(80.0**2 + 120.0**2 * (at**2).sum() / at.sum() ** 2)
+    kernel = np.exp(-0.5 * ((grid[:, None] - grid[None, :]) / varies) ** 2)
+    for known, density in (
+        (standing.rating, (kernel @ prior) * likely),
+        (standing.player, prior * (kernel @ likely)),
+    ):
+        assert known is not None
+        mass = density / density.sum()
+        mean = float(mass @ grid)
+        assert known.mean == pytest.approx(mean, abs=1)
+        assert known.sd == pytest.approx(math.sqrt(float(mass @ (grid - mean) ** 2)), rel=0.01)
 
 
 def test_games_that_are_played_at_once_count_as_games(
@@ -242,7 +248,10 @@ def test_few_decisions_leave_the_prior(calibration: Calibration) -> None:
     standing = follower.add({"chooser": "a", "values": [0.3], "chosen": 0})
     assert standing.rating is not None
     assert standing.rating.mean == pytest.approx(2100, abs=0.5)
-    assert standing.rating.sd == pytest.approx(math.hypot(50, 80), rel=0.01)
+    # A performance varies about the player's strength, which is known as before.
+    assert standing.rating.sd == pytest.approx(math.hypot(50, 80, 120), rel=0.01)
+    assert standing.player is not None
+    assert standing.player.sd == pytest.approx(50, rel=0.01)
 
 
 def test_a_line_says_what_is_known(calibration: Calibration) -> None:
@@ -250,7 +259,8 @@ def test_a_line_says_what_is_known(calibration: Calibration) -> None:
     row = standing.to_dict()
     assert list(row) == [
         "id", "chooser", "group", "decisions", "outside", "c", "c_sd", "c_low", "c_high", "elo",
-        "elo_sd", "elo_low", "elo_high",
+        "elo_sd", "elo_low", "elo_high", "player_elo", "player_elo_sd", "player_elo_low",
+        "player_elo_high",
     ]  # fmt: skip
     assert str(standing).startswith("Ada, 1 decisions: c ")
     assert "Elo" in str(standing)

@@ -170,8 +170,9 @@ def _show_ratings(folder: Path) -> None:
             row["player"],
             f"{row['rating']:.0f}",
             f"{row['low']:.0f}-{row['high']:.0f}",
+            f"{row['player_low']:.0f}-{row['player_high']:.0f}",
             f"{row['elo']:.0f}",
-            "yes" if row["low"] <= row["elo"] <= row["high"] else "no",
+            "yes" if row["player_low"] <= row["elo"] <= row["player_high"] else "no",
             row["n"],
             row["games"],
             beside(row["mm_actual"], row["mm_projected"], 100, 1),
@@ -180,11 +181,14 @@ def _show_ratings(folder: Path) -> None:
         for row in table.iter_rows(named=True)
         if row["rating"] is not None and row["low"] is not None and row["high"] is not None
     ]
-    columns = ["player", "IPR", "95 %", "true Elo", "covered", "turns", "games", "match %", "error"]
+    columns = ["player", "IPR", "performance", "the player", "true Elo", "covered", "turns",
+               "games", "match %", "error"]  # fmt: skip
     show.print_table(
         columns,
         rows,
-        title="Ratings by moves (match and error: actual/projected at the true Elo)",
+        title="Ratings by moves, with 95 % intervals: performance (how well these games were "
+        "played), the player (how strong); match and error: actual/projected at the "
+        "true Elo",
         whole=columns[1:],
         drop_first=("games", "error", "match %"),
     )

@@ -74,10 +74,11 @@ def likelihood(
     if turns is not None:
         write_table(answer.turns, turns, made=answer.made)
     names = decisions.names
-    games = answer.games.drop("game_id").with_columns(
+    games = answer.games.drop("game_id", "player_mean").with_columns(
         answer.games[name].replace(names) for name in ("mover", "opponent") if name in answer.games
     )
     shared.show_numbers(answer.totals, "Probability of all these moves")
-    shared.show_numbers(games, f"Elo after each game, {level:.0%} intervals")
+    title = f"Elo after each game, {level:.0%} intervals: of the performance, and of the player"
+    shared.show_numbers(games, title)
     if answer.warning is not None:
         typer.echo(answer.warning, err=True)

@@ -99,20 +99,21 @@ def rate(
 
 
 def _show(ratings: Ratings, most: int) -> None:
-    """One line a group: rating, interval, turns; match and error beside what Elo projects."""
+    """One line a group: rating, both intervals, turns; match and error beside what Elo projects."""
     table = ratings.shown
     shown = table if len(table) <= most else table.sort("n", descending=True).head(most)
     texts = dict.fromkeys(
         text for told in shown["warnings"] for text in (told or "").split("; ") if text
     )
     numbers = {text: number for number, text in enumerate(texts, start=1)}
-    columns = [*ratings.by, "IPR", f"{ratings.level:.0%}", "turns", "games", "Elo", "match %",
+    columns = [*ratings.by, "IPR", "performance", "the player", "turns", "games", "Elo", "match %",
                "z match", "error", "z error", "c 2009", "notes"]  # fmt: skip
     rows = [
         [
             *(row[name] for name in ratings.by),
             points(row["rating"]),
             f"{points(row['low'])}-{points(row['high'])}",
+            f"{points(row['player_low'])}-{points(row['player_high'])}",
             row["n"],
             row["games"],
             points(row["elo"]),
@@ -127,8 +128,9 @@ def _show(ratings: Ratings, most: int) -> None:
     ]
     calibration = ratings.calibration
     title = (
-        f"Intrinsic ratings ({calibration.name}, {calibration.map.kind}); match and error: "
-        "actual/projected at own Elo; z adjusted for the variation of players"
+        f"Intrinsic ratings ({calibration.name}, {calibration.map.kind}) with {ratings.level:.0%} "
+        "intervals: performance (how well these games were played), the player (how "
+        "strong); match and error: actual/projected at own Elo; z adjusted for player variation"
     )
     # A number broken over two lines would be misread.
     whole = [name for name in columns if name not in ratings.by]

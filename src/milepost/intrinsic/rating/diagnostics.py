@@ -59,7 +59,8 @@ class Pictures:
     """The tables behind the pictures."""
 
     ratings: pl.DataFrame
-    """One row a group, most turns first: label, rating, low, high, elo, n, games."""
+    """One row a group, most turns first: label, rating, low, high, player_low, player_high,
+    elo, n, games."""
     curve: pl.DataFrame
     """rating, expected: mean scaled error that agents of a rating make on a part of these turns;
     inside: whether the rating is one that the calibration was fitted on."""
@@ -106,7 +107,8 @@ def make_pictures(
         .sort(["n", "label"], descending=[True, False])
         .with_row_index("code")
     )
-    shown = rated.select("label", "rating", "low", "high", "elo", "n", "games")
+    ends = ("low", "high", "player_low", "player_high")
+    shown = rated.select("label", "rating", *ends, "elo", "n", "games")
     frame = _with_ratings(as_frame(decisions), rated, by)
     if frame.is_empty():
         curve, on_curve, percentiles, by_move = (pl.DataFrame(schema=each) for each in _SCHEMAS)
