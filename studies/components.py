@@ -135,8 +135,8 @@ def offsets(
 def banded(values: pl.Series, steps: Sequence[tuple[int, str]], *, below: bool) -> pl.Series:
     """Return the name of the step that each value lies in."""
     limits = np.array([limit for limit, _ in steps])
-    side = "right" if below else "left"
-    place = np.searchsorted(limits, values.to_numpy(), side=side)
+    numbers = values.to_numpy()
+    place = np.searchsorted(limits, numbers + 1 if below else numbers)
     return pl.Series([steps[min(at, len(steps) - 1)][1] for at in place])
 
 

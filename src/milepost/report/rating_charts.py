@@ -17,7 +17,7 @@ MOST_BARS = 40
 _BLUE, _ORANGE, _GREEN = PALETTE[0], PALETTE[1], PALETTE[2]
 _BY_MOVES, _OWN = "by moves", "own Elo"
 _PERFORMANCE, _PLAYER = "how well these games were played", "how strong the player is"
-_PALE = "#8fb8d6"
+_BAND_COLOUR, _LINE_COLOUR = "#93c4e6", "#4d7896"
 _ACTUAL, _AT_RATING, _AT_ELO = "actual", "agents of the rating", "agents of the own Elo"
 _EDGE = 100
 _MARGIN = 25
@@ -55,7 +55,7 @@ def bars_chart(ratings: pl.DataFrame, order: Sequence[str], level: float) -> alt
     interval = alt.Color(
         "interval:N",
         title=None,
-        scale=alt.Scale(domain=[_PERFORMANCE, _PLAYER], range=[_BLUE, _PALE]),
+        scale=alt.Scale(domain=[_PERFORMANCE, _PLAYER], range=[_BAND_COLOUR, _LINE_COLOUR]),
         legend=alt.Legend(
             orient="top", symbolType="stroke", symbolStrokeWidth=4, labelLimit=260, offset=4
         ),
@@ -67,10 +67,12 @@ def bars_chart(ratings: pl.DataFrame, order: Sequence[str], level: float) -> alt
         .encode(
             y=y, x=_x(f"{side}low", "Elo", low, high), x2=alt.X2(f"{side}high:Q"), color=interval
         )
-        for name, side, width in ((_PLAYER, "player_", 1.5), (_PERFORMANCE, "", 5))
+        for name, side, width in ((_PLAYER, "player_", 1.5), (_PERFORMANCE, "", 7))
     ]
     layers: list[Any] = [
-        base.transform_calculate(what=f"'{_BY_MOVES}'").mark_point().encode(y=y, x=x, color=colour),
+        base.transform_calculate(what=f"'{_BY_MOVES}'")
+        .mark_point(filled=True, size=60, opacity=1)
+        .encode(y=y, x=x, color=colour),
     ]
     known = closed.filter(pl.col("elo").is_not_null())
     if len(known):
@@ -81,14 +83,14 @@ def bars_chart(ratings: pl.DataFrame, order: Sequence[str], level: float) -> alt
             .encode(y=y, x=_x("elo", "Elo", low, high), color=colour)
         )
     layers += _arrows(closed, low, high, _BLUE, y=y)
-    return (
-        alt.layer(alt.layer(*intervals), alt.layer(*layers))
-        .resolve_scale(color="independent")
-        .properties(
-            width=560,
-            height=max(22 * len(rows), 60),
-            title=f"Rating by moves, with {level:.0%} intervals",
-        )
+    # Intervals and points have a legend each.
+    chart: alt.LayerChart = alt.layer(alt.layer(*intervals), alt.layer(*layers)).resolve_scale(
+        color="independent"
+    )
+    return chart.properties(
+        width=560,
+        height=max(22 * len(rows), 60),
+        title=f"Rating by moves, with {level:.0%} intervals",
     )
 
 
