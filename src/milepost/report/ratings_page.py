@@ -115,7 +115,7 @@ def _lead(named: pl.DataFrame, calibration: Calibration) -> str:
 def _rating_text(row: Mapping[str, Any]) -> str:
     played = _interval_text(row["low"], row["high"])
     player = _interval_text(row["player_low"], row["player_high"])
-    return f"Elo {row['rating']:.0f} ({played}; the player {player})"
+    return f"Elo {row['rating']:.0f} ({played}), the player {player}"
 
 
 def _interval_text(low: float | None, high: float | None) -> str:
