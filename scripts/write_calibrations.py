@@ -1,8 +1,11 @@
-"""Write the shipped calibrations that rest on that of the plan quick: bullet and standard.
+"""Write the shipped calibrations: quick, and bullet and standard, which rest on it.
 
-    python scripts/write_calibrations.py ../shared/data --work DIR [--only bullet] [--positions 400]
+    python scripts/write_calibrations.py ../shared/data --work DIR --store DIR [--only quick]
 
-Run it after every change of `stockfish15.1-quick.json`, from which both borrow how players vary.
+*quick* is fitted to the evaluated turns of `analysis/random_turns_2011-2014.parquet` and to those
+of the events of part `estimate` that the store holds (players with 60 turns or more), which reach
+up to 2850; how players vary is measured by the events. The other two borrow that, so run them
+after every change of quick.
 
 *bullet* is fitted directly: a search to its depth is the beginning of one to depth 10, so the
 evaluated turns of `analysis/random_turns_2011-2014.parquet` are cut to its depth. *standard* is a
@@ -17,6 +20,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import sys
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,6 +32,7 @@ from milepost.analysis.plans import make_plan
 from milepost.analysis.spreads.build import make_decisions
 from milepost.analysis.store.reading import find_reading
 from milepost.api.bridges import same_positions
+from milepost.errors import MissingEvaluationsWarning, NotAnalysedError
 from milepost.intrinsic.calibration.bridge_check import compare_on_players
 from milepost.intrinsic.calibration.calibration import Calibration, load_calibration
 
@@ -35,7 +40,9 @@ OUTPUTS = Path(__file__).resolve().parents[1] / "src" / "milepost" / "data" / "c
 QUICK = "stockfish15.1-quick"
 TURNS = Path("analysis", "random_turns_2011-2014.parquet")
 GAMES = Path("mileposts", "2011-2014")
-MAPS = ("line", "joint-depths")
+MAPS = ("line", "joint-depths", "joint-columns")
+LEAST_TURNS = 60
+"""Players of an event with fewer are left out: shared openings leave stray turns of others."""
 
 
 def random_turns(data: Path, work: Path) -> mp.EvaluationStore:
@@ -46,6 +53,49 @@ def random_turns(data: Path, work: Path) -> mp.EvaluationStore:
     return store
 
 
+def event_decisions(data: Path, work: Path, store: Path) -> mp.Decisions:
+    """Return the turns of the events of part `estimate` that the store holds, cached in `work`."""
+    cached = work / "event_decisions.parquet"
+    if cached.exists():
+        return mp.decisions(cached)
+    index = pl.read_csv(data / "events" / "index.csv").filter(pl.col("part") == "estimate")
+    parts: list[mp.Decisions] = []
+    for name in index["file"]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MissingEvaluationsWarning)
+            try:
+                found = mp.decisions(data / "events" / name, store)
+            except NotAnalysedError:
+                continue
+        many = found.table.group_by("mover").len().filter(pl.col("len") >= LEAST_TURNS)["mover"]
+        kept = found.table.filter(pl.col("mover").is_in(many.implode()))
+        if len(kept):
+            event = pl.lit(Path(name).stem).alias("event")
+            parts.append(replace(found, table=kept.with_columns(event)))
+    inputs = tuple(about for part in parts for about in part.inputs)
+    table = pl.concat([part.table for part in parts], how="diagonal_relaxed")
+    together = replace(parts[0], table=table, inputs=inputs)
+    together.save(cached)
+    return replace(together, inputs=inputs)
+
+
+def write_quick(data: Path, work: Path, store: Path) -> Calibration:
+    """Fit the map of quick, and measure how players vary."""
+    events = event_decisions(data, work, store)
+    turns = mp.decisions(data / GAMES, random_turns(data, work), workers=2)
+    # Some games of the events are among the mileposts: no turn counts twice.
+    table = pl.concat([turns.table, events.table], how="diagonal_relaxed").unique(
+        ["mover", "opponent", "ply", "position", "played"], keep="first", maintain_order=True
+    )
+    return mp.calibrate(
+        replace(turns, table=table, inputs=(*turns.inputs, *events.inputs)),
+        name=QUICK,
+        whole_games=events,
+        plan=mp.CalibrationPlan(MAPS),
+        progress=_show,
+    )
+
+
 def write_bullet(data: Path, work: Path, known: Calibration) -> Calibration:
     """Fit the map of bullet to quick's turns, cut to its depth."""
     decisions = mp.decisions(data / GAMES, random_turns(data, work), plan="bullet", workers=2)
@@ -54,7 +104,7 @@ def write_bullet(data: Path, work: Path, known: Calibration) -> Calibration:
     )
     borrowed = f"how players vary is borrowed from {known.name}"
     cut = "fitted to evaluations to depth 10, cut to the depth of the plan"
-    return replace(fitted, spread=known.spread, notes=(*fitted.notes, cut, borrowed))
+    return replace(fitted, variation=known.variation, notes=(*fitted.notes, cut, borrowed))
 
 
 def write_standard(
@@ -123,19 +173,24 @@ def main() -> None:
     )
     parser.add_argument("data", type=Path, help="the folder of real data (../shared/data)")
     parser.add_argument("--work", type=Path, required=True, help="the folder of stores")
+    parser.add_argument("--store", type=Path, help="the store of the events, for quick")
     parser.add_argument("--outputs", type=Path, default=OUTPUTS, help="where calibrations are")
-    parser.add_argument("--only", choices=["bullet", "standard"], help="one of them")
+    parser.add_argument("--only", choices=["quick", "bullet", "standard"], help="one of them")
     parser.add_argument("--positions", type=int, default=400, help="of the bridge to standard")
     parser.add_argument("--players", type=int, default=120, help="turns of players to check it on")
     parser.add_argument("--engine", help="Stockfish 15.1 [default: the usual places]")
     given = parser.parse_args()
     given.work.mkdir(parents=True, exist_ok=True)
+    if given.only in {None, "quick"}:
+        if given.store is None:
+            parser.error("quick needs the store of the events")
+        write_quick(given.data, given.work, given.store).save(given.outputs / f"{QUICK}.json")
     known = load_calibration(given.outputs / f"{QUICK}.json")
-    if given.only != "standard":
+    if given.only in {None, "bullet"}:
         write_bullet(given.data, given.work, known).save(
             given.outputs / "stockfish15.1-bullet.json"
         )
-    if given.only != "bullet":
+    if given.only in {None, "standard"}:
         write_standard(
             given.data, given.work, known, positions=given.positions, players=given.players,
             engine=given.engine,

@@ -60,8 +60,7 @@ def performances(data: Path, store: Path, least: int, calibration: str) -> pl.Da
 
 def _rate(table: pl.DataFrame, setup: str, calibration: str, event: dict[str, str]) -> pl.DataFrame:
     def rated(part: pl.DataFrame) -> pl.DataFrame:
-        answer = mp.rate(part, by="player", setup=setup, calibration=calibration)
-        return answer.table if hasattr(answer, "table") else answer
+        return mp.rate(mp.Decisions(part, setup), calibration=calibration).table
 
     whole = rated(table)
     halves = []
@@ -107,10 +106,10 @@ def summary(table: pl.DataFrame) -> dict[str, float]:
     return {
         "performances": len(gap),
         "events": len(names),
-        "turns": float(table["n"].mean()),
+        "turns": float(table["n"].to_numpy().mean()),
         "covered": float(inside.mean()),
         "half_width_player": float((high - low).mean() / 2),
-        "half_width_performance": float((table["high"] - table["low"]).mean() / 2),
+        "half_width_performance": float((table["high"] - table["low"]).to_numpy().mean() / 2),
         "sd_z": float(np.sqrt((z**2).mean())),
         "mean_gap": float(gap.mean()),
         "rmse": float(np.sqrt((gap**2).mean())),

@@ -44,7 +44,7 @@ def calibration(path: PolynomialPath) -> Calibration:
         setup="0" * 16,
         setup_text="a known engine",
         map=RatingMap("joint", path),
-        spread=HONEST,
+        variation=HONEST,
         map_error=NO_MAP_ERROR,
         mileposts=pl.DataFrame(),
         c_line=(0.5, 0.0),
@@ -154,7 +154,7 @@ def test_a_bridge_says_what_it_is(tmp_path: object) -> None:
     assert bridge.bridged_from == "known"
     assert bridge.rests_on == "a bridge from known: 120 positions, 24 games"
     assert any("borrowed from known" in note for note in bridge.notes)
-    assert bridge.spread is HONEST
+    assert bridge.variation is HONEST
     again = Calibration.from_dict(bridge.to_dict())
     assert again.bridged_from == "known"
     np.testing.assert_array_equal(again.map.path.coefficients, bridge.map.path.coefficients)

@@ -13,7 +13,7 @@ from scipy.stats import binom, norm
 
 from milepost.choice.evaluation.evaluate import evaluate, prepare
 from milepost.choice.projections import SLIPS
-from milepost.choice.spreads import Floats, Spreads
+from milepost.choice.spreads import Floats, Ints, Spreads
 from milepost.errors import InputError
 from milepost.fit.agent import NotConvergedWarning
 from milepost.fit.cohorts import CohortFits, fit_cohorts
