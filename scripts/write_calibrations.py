@@ -21,8 +21,10 @@ import argparse
 import hashlib
 import sys
 import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -88,12 +90,17 @@ def write_quick(data: Path, work: Path, store: Path) -> Calibration:
         ["mover", "opponent", "ply", "position", "played"], keep="first", maintain_order=True
     )
     return mp.calibrate(
-        replace(turns, table=table, inputs=(*turns.inputs, *events.inputs)),
+        replace(turns, table=table, inputs=_by_name((*turns.inputs, *events.inputs))),
         name=QUICK,
-        whole_games=events,
+        whole_games=replace(events, inputs=_by_name(events.inputs)),
         plan=mp.CalibrationPlan(MAPS),
         progress=_show,
     )
+
+
+def _by_name(inputs: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
+    """Digests of the inputs without the folders of whoever ran this."""
+    return tuple({**about, "name": Path(str(about["name"])).name} for about in inputs)
 
 
 def write_bullet(data: Path, work: Path, known: Calibration) -> Calibration:
