@@ -4,8 +4,9 @@
 
 *quick* is fitted to the evaluated turns of `analysis/random_turns_2011-2014.parquet` and to those
 of the events of part `estimate` that the store holds (players with 60 turns or more), which reach
-up to 2850; how players vary is measured by the events. The other two borrow that, so run them
-after every change of quick.
+up to 2850; how players vary is measured by the events. *values* is the same with agents that go by
+values alone, for decisions that bring no columns. The other two borrow how players vary, so run
+them after every change of quick.
 
 *bullet* is fitted directly: a search to its depth is the beginning of one to depth 10, so the
 evaluated turns of `analysis/random_turns_2011-2014.parquet` are cut to its depth. *standard* is a
@@ -43,6 +44,9 @@ QUICK = "stockfish15.1-quick"
 TURNS = Path("analysis", "random_turns_2011-2014.parquet")
 GAMES = Path("mileposts", "2011-2014")
 MAPS = ("line", "joint-depths", "joint-columns")
+PARTS = ("quick", "values", "bullet", "standard")
+VALUE_MAPS = ("line", "joint-depths")
+"""For decisions that bring values alone, as live ones do."""
 LEAST_TURNS = 60
 """Players of an event with fewer are left out: shared openings leave stray turns of others."""
 
@@ -81,7 +85,9 @@ def event_decisions(data: Path, work: Path, store: Path) -> mp.Decisions:
     return replace(together, inputs=inputs)
 
 
-def write_quick(data: Path, work: Path, store: Path) -> Calibration:
+def write_quick(
+    data: Path, work: Path, store: Path, name: str = QUICK, maps: Sequence[str] = MAPS
+) -> Calibration:
     """Fit the map of quick, and measure how players vary."""
     events = event_decisions(data, work, store)
     turns = mp.decisions(data / GAMES, random_turns(data, work), workers=2)
@@ -91,9 +97,9 @@ def write_quick(data: Path, work: Path, store: Path) -> Calibration:
     )
     return mp.calibrate(
         replace(turns, table=table, inputs=_by_name((*turns.inputs, *events.inputs))),
-        name=QUICK,
+        name=name,
         whole_games=replace(events, inputs=_by_name(events.inputs)),
-        plan=mp.CalibrationPlan(MAPS),
+        plan=mp.CalibrationPlan(tuple(maps)),
         progress=_show,
     )
 
@@ -182,7 +188,9 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True, help="the folder of stores")
     parser.add_argument("--store", type=Path, help="the store of the events, for quick")
     parser.add_argument("--outputs", type=Path, default=OUTPUTS, help="where calibrations are")
-    parser.add_argument("--only", choices=["quick", "bullet", "standard"], help="one of them")
+    parser.add_argument(
+        "--only", choices=["quick", "values", "bullet", "standard"], help="one of them"
+    )
     parser.add_argument("--positions", type=int, default=400, help="of the bridge to standard")
     parser.add_argument("--players", type=int, default=120, help="turns of players to check it on")
     parser.add_argument("--engine", help="Stockfish 15.1 [default: the usual places]")
@@ -192,6 +200,12 @@ def main() -> None:
         if given.store is None:
             parser.error("quick needs the store of the events")
         write_quick(given.data, given.work, given.store).save(given.outputs / f"{QUICK}.json")
+    if given.only in {None, "values"}:
+        if given.store is None:
+            parser.error("quick needs the store of the events")
+        write_quick(given.data, given.work, given.store, f"{QUICK}-values", VALUE_MAPS).save(
+            given.outputs / f"{QUICK}-values.json"
+        )
     known = load_calibration(given.outputs / f"{QUICK}.json")
     if given.only in {None, "bullet"}:
         write_bullet(given.data, given.work, known).save(

@@ -30,6 +30,7 @@ from milepost.io.progress import Report
 from milepost.io.provenance import provenance
 from milepost.io.sources import Inputs
 from milepost.report.pages import check_page_ending
+from milepost.tables import CONTEXT, OPTION
 
 LEVEL = 0.95
 """Probability of intervals, if nothing else is asked for."""
@@ -153,7 +154,7 @@ def rate(
     groupings = [by] if isinstance(by, str) else list(dict.fromkeys(by))
     columns_needed(groupings)  # an unknown grouping is told before anything is read
     rated = decisions(inputs, store, player=player, workers=workers, progress=progress)
-    chosen = find_calibration(calibration, rated.setup)
+    chosen = find_calibration(calibration, rated)
     table = rate_groups(
         rated.table, chosen, groupings, setup=rated.setup, force=force, level=level, least=least,
         left_out=rated.left_out, progress=progress,
@@ -172,17 +173,32 @@ def rate(
     )
 
 
-def find_calibration(wanted: Calibration | str | Path | None, setup: str) -> Calibration:
-    """Return a calibration: as given, from a file or by name, or the one for a set-up.
+def find_calibration(wanted: Calibration | str | Path | None, decisions: Decisions) -> Calibration:
+    """Return a calibration: as given, from a file or by name, or the one for some decisions.
+
+    Where none is named, it is the best one for their set-up that the columns they bring allow.
 
     Raises
     ------
     InputError
-        If there is none.
+        If there is none, or the one named needs columns that the decisions do not bring.
     """
-    if isinstance(wanted, Calibration):
-        return wanted
-    return load_calibration(calibration_for(setup) if wanted is None else wanted)
+    brought = [
+        name.removeprefix(OPTION).removeprefix(CONTEXT)
+        for name in decisions.table.columns
+        if name.startswith((OPTION, CONTEXT))
+    ]
+    if wanted is None:
+        return load_calibration(calibration_for(decisions.setup, brought))
+    chosen = wanted if isinstance(wanted, Calibration) else load_calibration(wanted)
+    missing = [name for name in chosen.columns if name not in brought]
+    if missing:
+        raise InputError(
+            f"the agents of {chosen.name} go by columns that these decisions do not bring "
+            f"({', '.join(missing)}): make them of the games and the store, or take a calibration "
+            "that goes by values alone"
+        )
+    return chosen
 
 
 def _setup_told(rated: Decisions) -> dict[str, Any]:
@@ -266,7 +282,7 @@ def likelihood(
     """
     belief = Prior(*prior) if isinstance(prior, tuple) else prior
     rated = decisions(inputs, store, player=player, workers=workers, progress=progress)
-    chosen = find_calibration(calibration, rated.setup)
+    chosen = find_calibration(calibration, rated)
     warning = chosen.refuse_other(rated.setup, force=force)
     table = rated.table
     count = table["mover"].n_unique()

@@ -23,7 +23,7 @@ clear      1 - exp(-gap between the two best): whether there is one good option 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -63,6 +63,12 @@ def missing_columns(names: tuple[str, ...], spreads: Spreads) -> list[str]:
 def depends_on_values(name: str) -> bool:
     """Return whether a column, or one part of a product, is worked out from the values."""
     return any(part in _OPTION or part in _CONTEXT for part in name.split(PRODUCT))
+
+
+def brought_columns(names: Sequence[str]) -> list[str]:
+    """Return the columns that some names need and that the values alone do not give."""
+    parts = dict.fromkeys(part for name in names for part in name.split(PRODUCT))
+    return [part for part in parts if part not in {*_OPTION, *_CONTEXT}]
 
 
 def _column(name: str, spreads: Spreads, scale: Scale) -> Floats:

@@ -130,7 +130,7 @@ def find_calibration(
     from milepost.errors import NoCalibrationError
 
     try:
-        calibration = api.ratings.find_calibration(name, decisions.setup)
+        calibration = api.ratings.find_calibration(name, decisions)
     except NoCalibrationError as error:
         raise NoCalibrationError(_how_to_calibrate(decisions, store)) from error
     if not quiet:

@@ -8,7 +8,7 @@ the chosen map with its covariance, and how real players vary. Numbers only: not
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from milepost.choice.columns import brought_columns
 from milepost.choice.spreads import Floats
 from milepost.errors import InputError, NoCalibrationError
 from milepost.intrinsic.calibration.accuracy import accuracy_line
@@ -96,6 +97,11 @@ class Calibration:
         if self.bridged_from is None:
             return counts
         return f"a bridge from {self.bridged_from}: {counts}"
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that decisions must bring besides their values."""
+        return brought_columns(self.map.path.model.utilities)
 
     @property
     def admitted(self) -> bool:
@@ -232,8 +238,16 @@ def load_calibration(name: str | Path) -> Calibration:
     return Calibration.from_dict(values, source=str(name))
 
 
-def calibration_for(setup: str) -> str:
+def calibration_for(setup: str, columns: Collection[str] | None = None) -> str:
     """Return the name of the shipped calibration for a set-up.
+
+    Parameters
+    ----------
+    setup
+        Its digest.
+    columns
+        The columns that the decisions bring: a calibration that needs others will not do.
+        None = any that may be needed.
 
     Raises
     ------
@@ -249,7 +263,8 @@ def calibration_for(setup: str) -> str:
         )
     for name in shipped_calibrations():
         found = load_calibration(name)
-        if found.transferable and found.setup == setup:
+        enough = columns is None or set(found.columns) <= set(columns)
+        if found.transferable and found.setup == setup and enough:
             return name
     raise NoCalibrationError(
         f"no calibration comes with the package for the set-up {setup}: milepost.bridge carries "
