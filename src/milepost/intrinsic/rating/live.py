@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from milepost import __version__
@@ -22,6 +22,7 @@ from milepost.fit.methods.reference import ReferenceModel
 from milepost.fit.result import check_level
 from milepost.intrinsic.calibration.calibration import Calibration
 from milepost.intrinsic.rating.posterior import LiveRating, Prior
+from milepost.tables import CONTEXT, OPTION
 
 CHOOSER = ("chooser", "player", "mover")
 """What a record may call whoever chose: the first of these that is there counts."""
@@ -55,6 +56,10 @@ class Decision:
     """Options that exist without being listed."""
     depth_values: tuple[tuple[float, ...], ...] = ()
     """For each depth from 1 the worth of each option as seen then; NaN = not known."""
+    columns: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """What else is known of the options, by name: one number an option."""
+    context: Mapping[str, float] = field(default_factory=dict)
+    """What else is known of the decision, by name."""
 
     @classmethod
     def from_record(cls, record: Any) -> Decision:
@@ -96,6 +101,12 @@ class Decision:
             weight=weight,
             unlisted=0 if unlisted is None else max(_whole(unlisted, "unlisted"), 0),
             depth_values=_by_depth(_first(record, BY_DEPTH), len(values)),
+            columns=_columns(record, len(values)),
+            context={
+                key.removeprefix(CONTEXT): _numbers([value], key)[0]
+                for key, value in record.items()
+                if str(key).startswith(CONTEXT) and value is not None
+            },
         )
 
     def spreads(self) -> Spreads:
@@ -108,6 +119,8 @@ class Decision:
             [self.chosen],
             weights=[self.weight],
             unlisted=[self.unlisted],
+            columns=self.columns,
+            context={name: [value] for name, value in self.context.items()},
             **more,
         )
 
@@ -331,6 +344,17 @@ def _by_depth(given: Any, options: int) -> tuple[tuple[float, ...], ...]:
     if any(math.isinf(value) for depth in depths for value in depth):
         raise InputError("depth_values: a value is infinite")
     return tuple(depths)
+
+
+def _columns(record: Mapping[str, Any], options: int) -> dict[str, tuple[float, ...]]:
+    columns = {}
+    for key, given in record.items():
+        if str(key).startswith(OPTION) and given is not None:
+            numbers = _numbers(given, key)
+            if len(numbers) != options:
+                raise InputError(f"{key}: {options} numbers are needed, one an option")
+            columns[key.removeprefix(OPTION)] = numbers
+    return columns
 
 
 def _is_number(value: Any) -> bool:
