@@ -390,6 +390,7 @@ def calibrate(
         turns.spreads,
         turns.players,
         whole_games=whole,
+        events=turns.events,
         name=name,
         setup=rated.setup,
         setup_text=rated.setup_text,

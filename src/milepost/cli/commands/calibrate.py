@@ -39,7 +39,7 @@ def calibrate(
         str | None, typer.Option("--name", help="Its name [default: that of the file].")
     ] = None,
     maps: Annotated[
-        str, typer.Option("--maps", help="Maps to try, with commas [default: all five].")
+        str, typer.Option("--maps", help="Maps to try, with commas [default: all six].")
     ] = "",
     folds: Annotated[int, typer.Option("--folds", min=2, help="Folds, by game.")] = 5,
     repeats: Annotated[

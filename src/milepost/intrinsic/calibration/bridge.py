@@ -348,10 +348,10 @@ def compare_paths(
 
 
 def _information(path: PolynomialPath, prepared: Any, rating: float) -> float:
-    said = evaluate(path.model, prepared, path.theta(rating), information=True)
-    slope = path.slope(rating)[0]
-    total = np.einsum("t,tjk->jk", prepared.spreads.weights, said.information)
-    return float(slope @ total @ slope)
+    said = evaluate(
+        path.model, prepared, path.theta(rating), information=True, along=path.slope(rating)
+    )
+    return float(prepared.spreads.weights @ said.information[:, 0, 0])
 
 
 def _notes(known: Calibration, table: pl.DataFrame, *, same_engine: bool) -> tuple[str, ...]:

@@ -28,7 +28,13 @@ from milepost.intrinsic.calibration.accuracy import (
 )
 from milepost.intrinsic.calibration.calibration import JUDGED_BY, Calibration, load_calibration
 from milepost.intrinsic.calibration.held_out import read_unseen, simple_contenders
-from milepost.intrinsic.calibration.maps import KINDS, RatingMap, fit_map, mileposts
+from milepost.intrinsic.calibration.maps import (
+    KINDS,
+    RatingMap,
+    fit_map,
+    mileposts,
+    reference_set,
+)
 from milepost.intrinsic.calibration.paths import AgentPath
 from milepost.intrinsic.calibration.player_variation import PlayerVariation, at_own_elo
 from milepost.intrinsic.calibration.variance_components import (
@@ -48,6 +54,8 @@ _TRIED = ("rmse", "rmse_sd", "rmse_se", "calibrated", "calibrated_se", "bias", "
 """What the table of maps takes over of each size."""
 LENDER = "stockfish15.1-quick"
 """The calibration that components are borrowed from where there are too few players."""
+ERROR_TURNS = 3_000
+"""Turns on which the error of a map is worked out: its second digit does not change with more."""
 _CRITERIA = ("mm", "ad", *(f"slips{limit:g}" for limit in SLIPS))
 
 
@@ -64,6 +72,7 @@ def calibrate(
     seed: int = 2011,
     c_line: tuple[float, float] | None = None,
     whole_games: RatedTurns | None = None,
+    events: Sequence[Any] | None = None,
     made: Mapping[str, Any] | None = None,
     progress: Report | None = None,
 ) -> Calibration:
@@ -88,6 +97,8 @@ def calibrate(
     whole_games
         Decisions to measure player variation by: several whole games of a player tell him from
         others, several events tell those apart [default: the decisions, as one event].
+    events
+        The event of each decision: the gate reckons with whole events being off [default: games].
     made
         Provenance for the file.
     progress
@@ -109,6 +120,7 @@ def calibrate(
     tell("mileposts", 0)
     fold = split_folds(spreads, folds, np.random.default_rng(seed))
     labels, bands = rating_bands(spreads)
+    clusters = spreads.groups if events is None else _codes(events)
     cohorts = fit_cohorts(mileposts(spreads), line=c_line)
     own_line = cohorts if c_line is None else fit_cohorts(mileposts(spreads))
     found: dict[str, RatingMap] = {}
@@ -128,7 +140,7 @@ def calibrate(
                 rows.append({"map": kind, "failed": str(error)})
                 continue
         contenders[kind] = unseen.contender
-        gates[kind] = gate_table(unseen.said, bands, labels)
+        gates[kind] = gate_table(unseen.said, bands, labels, clusters)
         loss = -float(spreads.weights @ unseen.said.ln_chosen / spreads.weights.sum())
         rows.append({"map": kind, "log_loss": loss, **judge(gates[kind], unseen.said)})
     if not found:
@@ -275,8 +287,9 @@ def error_of_map(spreads: Spreads, path: AgentPath, every: int = 2) -> tuple[Flo
     """Return ratings, and the standard error there that comes from the path's coefficients.
 
     A rating E solves Σ u(E, β) = 0 over many turns like these; so dE/dβ = -I_EE⁻¹ I_Eβ, with the
-    expected information I of the turns at E.
+    expected information I of the turns at E. A part of the turns, evenly taken, tells that as well.
     """
+    spreads = reference_set(spreads, ERROR_TURNS)
     prepared = prepare(spreads, path.model)
     ratings = RUNGS[::every]
     errors = np.empty(len(ratings))

@@ -141,14 +141,14 @@ def read_folds(maps: Sequence[RatingMap], spreads: Spreads, fold: Ints | None = 
         here = fold == number
         theta[here] = found.path.theta(spreads.rating[here])
         slope[here] = found.path.slope(spreads.rating[here])
-    own = evaluate(model, prepare(spreads, model), theta, information=True)
+    own = evaluate(model, prepare(spreads, model), theta, information=True, along=slope)
     reader = {"likelihood": _by_likelihood, "percentile": _by_percentile, "error": _by_error}
     return Unseen(
         kind=maps[0].kind,
         maps=tuple(maps),
         theta=theta,
-        score=(own.d_ln_chosen * slope).sum(axis=1),
-        information=np.einsum("tj,tjk,tk->t", slope, own.information, slope),
+        score=own.d_ln_chosen[:, 0],
+        information=own.information[:, 0, 0],
         said=score_choices(spreads, model, theta),
         read=reader[maps[0].reading](spreads, fold, maps),
     )

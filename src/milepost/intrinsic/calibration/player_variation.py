@@ -264,21 +264,20 @@ def at_own_elo(
         Whether to work out the expected information too.
     """
     spreads = prepared.spreads
-    evaluated = evaluate(path.model, prepared, path.theta(own), information=information)
-    slopes = path.slope(own)
-    expected = np.empty(0)
-    if information:
-        expected = np.einsum("tj,tjk,tk->t", slopes, evaluated.information, slopes)
+    evaluated = evaluate(
+        path.model, prepared, path.theta(own), information=information, along=path.slope(own)
+    )
+    expected = evaluated.information[:, 0, 0] if information else np.empty(0)
     return AtOwnElo(
         first=evaluated.first,
         error=evaluated.error,
         error_squared=evaluated.error_squared,
-        first_slope=(evaluated.d_first * slopes).sum(axis=1),
-        error_slope=(evaluated.d_error * slopes).sum(axis=1),
+        first_slope=evaluated.d_first[:, 0],
+        error_slope=evaluated.d_error[:, 0],
         hit=(spreads.chosen == 0).astype(np.float64),
         actual_error=prepared.delta[spreads.offsets[:-1] + spreads.chosen],
         weights=spreads.weights,
-        score=(evaluated.d_ln_chosen * slopes).sum(axis=1),
+        score=evaluated.d_ln_chosen[:, 0],
         information=expected,
     )
 
