@@ -133,7 +133,7 @@ def test_a_calibration_is_made_and_used(tmp_path: Path) -> None:
     # Powers at one depth are not the agents that played the sample: the gate may well refute them.
     assert code in {0, 1}, told
     values = json.loads(out.read_text(encoding="utf-8"))
-    assert values["schema"] == 1
+    assert values["schema"] == 2
     assert values["setup"]
     assert len(values["mileposts"]) >= 6
     assert "Mileposts" in shown
