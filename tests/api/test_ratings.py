@@ -11,7 +11,7 @@ from polars.testing import assert_frame_equal
 
 import milepost as mp
 from milepost.choice.evaluation import prepared as prepared_module
-from milepost.errors import OutputError
+from milepost.errors import InputError, OutputError
 
 
 @pytest.fixture(scope="module")
@@ -123,3 +123,14 @@ def test_moves_are_probable_for_given_ratings(decisions: mp.Decisions) -> None:
 def test_shipped_calibrations_are_listed() -> None:
     table = mp.calibrations()
     assert "stockfish15.1-quick" in table["name"].to_list()
+
+
+def test_decisions_without_columns_get_a_calibration_by_values_alone(
+    decisions: mp.Decisions,
+) -> None:
+    brought = [n for n in decisions.table.columns if n.startswith(("option_", "context_"))]
+    plain = replace(decisions, table=decisions.table.drop(brought))
+    assert mp.rate(decisions).calibration.name == "stockfish15.1-quick"
+    assert mp.rate(plain).calibration.name == "stockfish15.1-quick-values"
+    with pytest.raises(InputError, match="go by columns that these decisions do not bring"):
+        mp.rate(plain, calibration="stockfish15.1-quick")

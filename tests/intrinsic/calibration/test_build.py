@@ -213,7 +213,7 @@ def test_too_few_mileposts_are_refused() -> None:
 
 
 def test_shipped_calibrations_can_be_read() -> None:
-    ours = {f"stockfish15.1-{plan}" for plan in ("bullet", "quick", "standard")}
+    ours = {f"stockfish15.1-{name}" for name in ("bullet", "quick", "quick-values", "standard")}
     assert set(shipped_calibrations()) == {*ours, "rybka3-d13"}
     for name in shipped_calibrations():
         assert load_calibration(name).name == name
