@@ -112,6 +112,7 @@ def _by_name(inputs: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ..
 def write_bullet(data: Path, work: Path, known: Calibration) -> Calibration:
     """Fit the map of bullet to quick's turns, cut to its depth."""
     decisions = mp.decisions(data / GAMES, random_turns(data, work), plan="bullet", workers=2)
+    decisions = replace(decisions, inputs=_by_name(decisions.inputs))
     fitted = mp.calibrate(
         decisions, name="stockfish15.1-bullet", plan=mp.CalibrationPlan(MAPS, repeats=10)
     )
