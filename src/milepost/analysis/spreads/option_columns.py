@@ -40,7 +40,6 @@ KINDS_OF_MOVE = {
 """The columns of the options, and what each says."""
 TURN_COLUMNS = {
     "opening": "1 at the ninth move, halved every three moves",
-    "early": "1 at the ninth move, halved every eight moves",
     "control": "1 in moves 33 to 40, before the usual time control",
     "endgame": "1 in the endgame, 0 before",
     "simple": "share of the men that are gone",
@@ -113,7 +112,6 @@ def turn_columns(positions: pl.Series) -> list[pl.Series]:
     moves_past = np.maximum(number.to_numpy() - _BOOK_MOVES - 1, 0.0)
     values = {
         "opening": 0.5 ** (moves_past / 3.0),
-        "early": 0.5 ** (moves_past / 8.0),
         "control": ((number >= 33) & (number <= 40)).to_numpy().astype(np.float64),
         "endgame": (pieces <= 6).astype(np.float64),
         "simple": (32.0 - men) / 32.0,

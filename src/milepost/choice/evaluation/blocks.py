@@ -45,7 +45,7 @@ def _one_derivative(
     model: ChoiceModel, prepared: Prepared, theta: Floats, first: int, last: int, along: Floats
 ) -> tuple[Ints, Floats, Floats, Floats]:
     """Take the direction before the ratio is solved: one column instead of one a parameter."""
-    spreads, scheme = prepared.spreads, model.depths
+    spreads = prepared.spreads
     options = slice(int(spreads.offsets[first]), int(spreads.offsets[last]))
     bounds = spreads.offsets[first : last + 1] - options.start
     rows = theta if len(theta) == 1 else theta[first:last]
@@ -54,16 +54,7 @@ def _one_derivative(
     few = model.utility_places.start
     z, ln_p, rate = np.empty(size), np.empty(size), np.empty(size)
     by_few = np.zeros((size, few))
-    curve = curve_codes(model.curve)
-    if scheme is None:
-        proxies.base(*curve, bounds, prepared.ln_delta[options], rows, z, by_few)
-    else:
-        shape = (np.asarray(scheme.offsets), scheme.matrix, rows, z, by_few)
-        if scheme.combine == AVERAGED:
-            proxies.averaged(*curve, bounds, prepared.depth_delta[options], *shape)
-        else:
-            additive = scheme.combine == ADDITIVE
-            proxies.combined(additive, *curve, bounds, prepared.ln_depth_delta[options], *shape)
+    _attraction(model, prepared, options, bounds, rows, z, by_few)
     features, places = prepared.features[options], model.utility_places
     z += _times(features, rows[:, places], bounds)
     # The second column is for κ, whose derivative is known only when the ratio is solved.
@@ -108,16 +99,8 @@ def _all_derivatives(
             _add_utilities(model, prepared, options, bounds, rows, z, lapse_dz)
             _lapse(bounds, rows, ln_p, dz, z, lapse_dz)
             return bounds, ln_p, np.exp(ln_p), dz
-    elif scheme is not None:
-        shape = (np.asarray(scheme.offsets), scheme.matrix, rows, z, dz)
-        if scheme.combine == AVERAGED:
-            proxies.averaged(*curve, bounds, prepared.depth_delta[options], *shape)
-        else:
-            additive = scheme.combine == ADDITIVE
-            proxies.combined(additive, *curve, bounds, prepared.ln_depth_delta[options], *shape)
     else:
-        proxies.base(*curve, bounds, prepared.ln_delta[options], rows, z, dz)
-    if scheme is None or scheme.combine != MIXTURE:
+        _attraction(model, prepared, options, bounds, rows, z, dz)
         _add_utilities(model, prepared, options, bounds, rows, z, dz)
         lapse_z = z.copy() if model.ratio == BLEND else z
         lapse_dz = dz.copy() if model.lapse not in {None, FLAT} else dz[:0]
@@ -130,6 +113,28 @@ def _all_derivatives(
         lapse_dz = np.zeros_like(dz)
     _lapse(bounds, rows, ln_p, dz, z, lapse_dz)
     return bounds, ln_p, np.exp(ln_p), dz
+
+
+def _attraction(
+    model: ChoiceModel,
+    prepared: Prepared,
+    options: slice,
+    bounds: Ints,
+    rows: Floats,
+    z: Floats,
+    dz: Floats,
+) -> None:
+    """Fill z = ln y by curve and depths, and its derivatives; mixtures of depths have none."""
+    curve, scheme = curve_codes(model.curve), model.depths
+    if scheme is None:
+        proxies.base(*curve, bounds, prepared.ln_delta[options], rows, z, dz)
+        return
+    shape = (np.asarray(scheme.offsets), scheme.matrix, rows, z, dz)
+    if scheme.combine == AVERAGED:
+        proxies.averaged(*curve, bounds, prepared.depth_delta[options], *shape)
+    else:
+        additive = scheme.combine == ADDITIVE
+        proxies.combined(additive, *curve, bounds, prepared.ln_depth_delta[options], *shape)
 
 
 def _solve(
