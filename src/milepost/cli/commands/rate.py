@@ -134,9 +134,9 @@ def _show(ratings: Ratings, most: int) -> None:
     )
     # A number broken over two lines would be misread.
     whole = [name for name in columns if name not in ratings.by]
-    show.print_table(
-        columns, rows, title=title, whole=whole, keep=list(ratings.by), drop_first=_DROPPED_FIRST
-    )
+    # The lines under the table explain the numbers in the notes: these stay where they are.
+    keep = [*ratings.by, "turns", *(["notes"] if numbers else [])]
+    show.print_table(columns, rows, title=title, whole=whole, keep=keep, drop_first=_DROPPED_FIRST)
     for text, number in numbers.items():
         typer.echo(f"  {number}: {text}")
     if len(shown) < len(table):
