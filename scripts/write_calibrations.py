@@ -1,18 +1,23 @@
-"""Write the shipped calibrations: quick, and bullet and standard, which rest on it.
+"""Write the shipped calibrations: quick, bullet, and standard, which rests on quick.
 
     python scripts/write_calibrations.py ../shared/data --work DIR --store DIR [--only quick]
 
 *quick* is fitted to the evaluated turns of `analysis/random_turns_2011-2014.parquet` and to those
 of the events of part `estimate` that the store holds (players with 60 turns or more), which reach
 up to 2850; how players vary is measured by the events. *values* is the same with agents that go by
-values alone, for decisions that bring no columns. The other two borrow how players vary, so run
-them after every change of quick.
+values alone, for decisions that bring no columns.
 
-*bullet* is fitted directly: a search to its depth is the beginning of one to depth 10, so the
-evaluated turns of `analysis/random_turns_2011-2014.parquet` are cut to its depth. *standard* is a
-bridge from quick, since rated turns evaluated with it would take days: the engine evaluates
-positions of the sample, and, for a check, turns of rated players. All evaluations are kept in
-`--work` (stores `random-turns`, `standard`, `standard-players`): a run that was stopped goes on
+*bullet* is fitted in the same way to the random turns, cut to its depth (a search to depth 6 is the
+beginning of one to depth 10), and to every other game of the events that the store holds whole, at
+bullet or deeper: half the games halve the time of the fits. How players vary is measured by all
+games of these events. The map that was chosen goes by values alone, so it needs no *values* beside
+it.
+
+*standard* is a bridge from quick, since rated turns evaluated with it would take days: the engine
+evaluates positions of the sample, and, for a check, turns of rated players; it borrows how players
+vary, so run it after every change of quick. All evaluations are kept in `--work` (stores
+`random-turns`, `standard`, `standard-players`), and so are the decisions of the events
+(`event_decisions_PLAN.parquet`: remove it when the store has grown): a run that was stopped goes on
 where it was, and a later run needs no engine for what is there.
 """
 
@@ -35,9 +40,12 @@ from milepost.analysis.plans import make_plan
 from milepost.analysis.spreads.build import make_decisions
 from milepost.analysis.store.reading import find_reading
 from milepost.api.bridges import same_positions
-from milepost.errors import MissingEvaluationsWarning, NotAnalysedError
+from milepost.errors import InputError, MissingEvaluationsWarning
+from milepost.intrinsic.calibration.accuracy import CUTS
 from milepost.intrinsic.calibration.bridge_check import compare_on_players
 from milepost.intrinsic.calibration.calibration import Calibration, load_calibration
+from milepost.io.provenance import read_provenance
+from milepost.io.sources import find_sources
 
 OUTPUTS = Path(__file__).resolve().parents[1] / "src" / "milepost" / "data" / "calibrations"
 QUICK = "stockfish15.1-quick"
@@ -47,6 +55,11 @@ MAPS = ("line", "joint-depths", "joint-columns")
 PARTS = ("quick", "values", "bullet", "standard")
 VALUE_MAPS = ("line", "joint-depths")
 """For decisions that bring values alone, as live ones do."""
+BULLET = "stockfish15.1-bullet"
+BULLET_CUTS = 10
+"""Many turns make cuts slow, and their luck small."""
+WHOLE = 0.9
+"""The store holds an event whole if it has so much of its turns."""
 LEAST_TURNS = 60
 """Players of an event with fewer are left out: shared openings leave stray turns of others."""
 
@@ -59,20 +72,30 @@ def random_turns(data: Path, work: Path) -> mp.EvaluationStore:
     return store
 
 
-def event_decisions(data: Path, work: Path, store: Path) -> mp.Decisions:
-    """Return the turns of the events of part `estimate` that the store holds, cached in `work`."""
-    cached = work / "event_decisions.parquet"
+def event_decisions(
+    data: Path, work: Path, store: Path, plan: str = "quick", least_share: float = 0.0
+) -> mp.Decisions:
+    """Return the turns of the events of part `estimate` that the store holds, cached in `work`.
+
+    Parameters
+    ----------
+    data, work, store
+        The folder of real data, that of the cached table, and the store of the events.
+    plan
+        The plan whose evaluations are read.
+    least_share
+        An event counts if the store holds so much of its turns.
+    """
+    cached = work / f"event_decisions_{plan}.parquet"
     if cached.exists():
-        return mp.decisions(cached)
+        # What it was made of, not the table itself: that is in nobody else's hands.
+        return replace(mp.decisions(cached), inputs=tuple(read_provenance(cached)["inputs"]))
     index = pl.read_csv(data / "events" / "index.csv").filter(pl.col("part") == "estimate")
     parts: list[mp.Decisions] = []
     for name in index["file"]:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", MissingEvaluationsWarning)
-            try:
-                found = mp.decisions(data / "events" / name, store)
-            except NotAnalysedError:
-                continue
+        found = _fullest(data / "events" / name, store, plan)
+        if found is None or _share_analysed(found) < least_share:
+            continue
         many = found.table.group_by("mover").len().filter(pl.col("len") >= LEAST_TURNS)["mover"]
         kept = found.table.filter(pl.col("mover").is_in(many.implode()))
         if len(kept):
@@ -85,21 +108,89 @@ def event_decisions(data: Path, work: Path, store: Path) -> mp.Decisions:
     return replace(together, inputs=inputs)
 
 
+def _fullest(games: Path, store: Path, plan: str) -> mp.Decisions | None:
+    """The decisions of an event under the set-up of the store that holds most of its turns.
+
+    A store may hold some events with the plan itself, and others with a deeper one to be cut.
+    """
+    sources = find_sources(games)
+    turns = mp.read_turns(sources)[0]
+    best: mp.Decisions | None = None
+    for setup in mp.open_store(store).known_setups():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MissingEvaluationsWarning)
+            try:
+                found = mp.decisions(turns, store, setup=setup, plan=plan)
+            except InputError:
+                continue  # it does not hold this plan, or no turn of the event
+        if best is None or len(found) > len(best):
+            best = replace(found, inputs=tuple(sources.about()))
+    return best
+
+
+def _share_analysed(found: mp.Decisions) -> float:
+    asked = found.counts["turns in"] - found.counts.get("book", 0)
+    return 1 - found.counts.get("not analysed", 0) / asked
+
+
 def write_quick(
     data: Path, work: Path, store: Path, name: str = QUICK, maps: Sequence[str] = MAPS
 ) -> Calibration:
     """Fit the map of quick, and measure how players vary."""
     events = event_decisions(data, work, store)
-    turns = mp.decisions(data / GAMES, random_turns(data, work), workers=2)
+    return _fit(name, random_decisions(data, work, "quick"), events, maps)
+
+
+def write_bullet(
+    data: Path, work: Path, store: Path, name: str = BULLET, maps: Sequence[str] = MAPS
+) -> Calibration:
+    """Fit the map of bullet, and measure how players vary, as for quick."""
+    events = event_decisions(data, work, store, "bullet", WHOLE)
+    fitted = _fit(
+        name, random_decisions(data, work, "bullet"), events, maps,
+        of_map=every_other_game(events.table), cuts=BULLET_CUTS,
+    )  # fmt: skip
+    halved = "the map is fitted to every other game of the events, player variation to all"
+    cut = "the random turns are evaluations to depth 10, cut to the depth of the plan"
+    return replace(fitted, notes=(*fitted.notes, halved, cut))
+
+
+def every_other_game(table: pl.DataFrame) -> pl.DataFrame:
+    """Return the turns of the first, third, … game of each event, in the order of the table."""
+    games = table.select("event", "game_id").unique(maintain_order=True)
+    number = pl.int_range(pl.len()).over("event")
+    chosen = games.filter(number % 2 == 0)
+    return table.join(chosen, on=["event", "game_id"], how="semi", maintain_order="left")
+
+
+def random_decisions(data: Path, work: Path, plan: str) -> mp.Decisions:
+    """Return the random turns of the mileposts, with the values that a plan would have seen."""
+    with warnings.catch_warnings():
+        # The store holds some turns of each game.
+        warnings.simplefilter("ignore", MissingEvaluationsWarning)
+        return mp.decisions(data / GAMES, random_turns(data, work), plan=plan, workers=2)
+
+
+def _fit(
+    name: str,
+    turns: mp.Decisions,
+    events: mp.Decisions,
+    maps: Sequence[str],
+    *,
+    of_map: pl.DataFrame | None = None,
+    cuts: int = CUTS,
+) -> Calibration:
+    """Fit maps to turns and events (or a part of these), and player variation to the events."""
+    further = events.table if of_map is None else of_map
     # Some games of the events are among the mileposts: no turn counts twice.
-    table = pl.concat([turns.table, events.table], how="diagonal_relaxed").unique(
+    table = pl.concat([turns.table, further], how="diagonal_relaxed").unique(
         ["mover", "opponent", "ply", "position", "played"], keep="first", maintain_order=True
     )
     return mp.calibrate(
         replace(turns, table=table, inputs=_by_name((*turns.inputs, *events.inputs))),
         name=name,
         whole_games=replace(events, inputs=_by_name(events.inputs)),
-        plan=mp.CalibrationPlan(tuple(maps)),
+        plan=mp.CalibrationPlan(tuple(maps), repeats=cuts),
         progress=_show,
     )
 
@@ -107,18 +198,6 @@ def write_quick(
 def _by_name(inputs: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
     """Digests of the inputs without the folders of whoever ran this."""
     return tuple({**about, "name": Path(str(about["name"])).name} for about in inputs)
-
-
-def write_bullet(data: Path, work: Path, known: Calibration) -> Calibration:
-    """Fit the map of bullet to quick's turns, cut to its depth."""
-    decisions = mp.decisions(data / GAMES, random_turns(data, work), plan="bullet", workers=2)
-    decisions = replace(decisions, inputs=_by_name(decisions.inputs))
-    fitted = mp.calibrate(
-        decisions, name="stockfish15.1-bullet", plan=mp.CalibrationPlan(MAPS, repeats=10)
-    )
-    borrowed = f"how players vary is borrowed from {known.name}"
-    cut = "fitted to evaluations to depth 10, cut to the depth of the plan"
-    return replace(fitted, variation=known.variation, notes=(*fitted.notes, cut, borrowed))
 
 
 def write_standard(
@@ -187,31 +266,25 @@ def main() -> None:
     )
     parser.add_argument("data", type=Path, help="the folder of real data (../shared/data)")
     parser.add_argument("--work", type=Path, required=True, help="the folder of stores")
-    parser.add_argument("--store", type=Path, help="the store of the events, for quick")
+    parser.add_argument("--store", type=Path, help="the store of the events")
     parser.add_argument("--outputs", type=Path, default=OUTPUTS, help="where calibrations are")
-    parser.add_argument(
-        "--only", choices=["quick", "values", "bullet", "standard"], help="one of them"
-    )
+    parser.add_argument("--only", choices=PARTS, help="one of them")
     parser.add_argument("--positions", type=int, default=400, help="of the bridge to standard")
     parser.add_argument("--players", type=int, default=120, help="turns of players to check it on")
     parser.add_argument("--engine", help="Stockfish 15.1 [default: the usual places]")
     given = parser.parse_args()
     given.work.mkdir(parents=True, exist_ok=True)
-    if given.only in {None, "quick"}:
-        if given.store is None:
-            parser.error("quick needs the store of the events")
-        write_quick(given.data, given.work, given.store).save(given.outputs / f"{QUICK}.json")
-    if given.only in {None, "values"}:
-        if given.store is None:
-            parser.error("quick needs the store of the events")
-        write_quick(given.data, given.work, given.store, f"{QUICK}-values", VALUE_MAPS).save(
-            given.outputs / f"{QUICK}-values.json"
-        )
+    if given.store is None and given.only != "standard":
+        parser.error("only standard can do without the store of the events")
+    where = given.data, given.work, given.store
+    for part, name, write, maps in (
+        ("quick", QUICK, write_quick, MAPS),
+        ("values", f"{QUICK}-values", write_quick, VALUE_MAPS),
+        ("bullet", BULLET, write_bullet, MAPS),
+    ):
+        if given.only in {None, part}:
+            write(*where, name, maps).save(given.outputs / f"{name}.json")
     known = load_calibration(given.outputs / f"{QUICK}.json")
-    if given.only in {None, "bullet"}:
-        write_bullet(given.data, given.work, known).save(
-            given.outputs / "stockfish15.1-bullet.json"
-        )
     if given.only in {None, "standard"}:
         write_standard(
             given.data, given.work, known, positions=given.positions, players=given.players,

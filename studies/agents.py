@@ -116,8 +116,9 @@ def examine(
             unseen = read_unseen(fitter_of(model), spreads, fold, start=start)
         converged = not any(issubclass(each.category, NotConvergedWarning) for each in caught)
         found = measure_biases(
-            unseen, spreads, move_numbers=turns.move_numbers, players=turns.colours
-        )
+            unseen, spreads, move_numbers=turns.move_numbers, players=turns.colours,
+            events=turns.events,
+        )  # fmt: skip
         row: dict[str, Any] = {
             "model": name,
             "coefficients": len(start.path.coefficients),
@@ -130,8 +131,9 @@ def examine(
         if whole is not None:
             abroad = read_folds([start], whole.spreads)
             far = measure_biases(
-                abroad, whole.spreads, move_numbers=whole.move_numbers, players=whole.colours
-            )
+                abroad, whole.spreads, move_numbers=whole.move_numbers, players=whole.colours,
+                events=whole.events,
+            )  # fmt: skip
             told = _figures(far, abroad) | _gain(
                 first.setdefault("whole", abroad), abroad, whole.spreads
             )

@@ -1,9 +1,11 @@
 """How real players vary: the variance components of complete events, with what they rest on.
 
     python -m studies.components --store DIR [--events FILE …] [--calibration NAME] [--output NAME]
+    python -m studies.components --decisions FILE --calibration stockfish15.1-bullet
 
 Reads complete events of `../shared/data/events`, those of part `estimate` in its `index.csv`
-whose turns are in the store (nine of ten at least), and fits the mixed model of
+whose turns are in the store with the plan of the calibration (nine of ten at least), or the table
+of events that `scripts/write_calibrations.py` keeps (`--decisions`), and fits the mixed model of
 `milepost.intrinsic.calibration.variance_components`. It tells apart where events lie off their Elo:
 by event, Elo band, year and stretch of moves; with FIDE's ratings (`../shared/data/fide`) also how
 far the printed Elo is behind next year's. Writes a part of a page (`NAME.md`) and the figures
@@ -26,6 +28,7 @@ import numpy as np
 import polars as pl
 
 import milepost as mp
+from milepost.analysis.plans import Plan, parse_plan
 from milepost.choice.evaluation.evaluate import prepare
 from milepost.choice.spreads import Ints, Spreads
 from milepost.errors import MissingEvaluationsWarning
@@ -71,7 +74,15 @@ def estimation_events() -> list[Path]:
     return [EVENTS / name for name in index["file"]]
 
 
-def read_events(paths: Sequence[Path], store: str, workers: int) -> pl.DataFrame:
+def plan_of(calibration: Calibration) -> Plan:
+    """Return the plan of the set-up that a calibration is for, which its words end with."""
+    plan = parse_plan(calibration.setup_text.rpartition(", ")[2])
+    if plan is None:
+        raise SystemExit(f"{calibration.name} does not say the plan of its engine")
+    return plan
+
+
+def read_events(paths: Sequence[Path], store: str, plan: Plan, workers: int) -> pl.DataFrame:
     """Return the decisions of the events that the store holds, each with its file's name."""
     allowed = {path.resolve() for path in estimation_events()}
     tables = []
@@ -81,7 +92,7 @@ def read_events(paths: Sequence[Path], store: str, workers: int) -> pl.DataFrame
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MissingEvaluationsWarning)
             try:
-                read = mp.decisions(path, store, workers=workers)
+                read = mp.decisions(path, store, plan=plan, workers=workers)
             except mp.errors.MilepostError:
                 continue  # nothing of it is in the store
         asked = read.counts["turns in"] - read.counts.get("book", 0)
@@ -296,7 +307,7 @@ def number(value: float) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the study."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--store", required=True, help="store of the events' evaluations")
+    parser.add_argument("--store", help="store of the events' evaluations")
     parser.add_argument("--events", nargs="*", type=Path, help="PGN files [default: all there]")
     parser.add_argument("--calibration", default=CALIBRATION, help="name or file")
     parser.add_argument("--output", help="write NAME.md and NAME.json")
@@ -307,13 +318,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not EVENTS.exists():
         print("skipped: ../shared/data/events is not there")
         return 0
+    calibration = load_calibration(options.calibration)
     if options.decisions and options.decisions.exists():
-        table = pl.read_parquet(options.decisions)
-    else:
-        table = read_events(options.events or estimation_events(), options.store, options.workers)
+        table = pl.read_parquet(options.decisions).filter(pl.col("mover_elo").is_not_null())
+        if "file" not in table.columns:
+            table = table.with_columns(pl.col("event").alias("file"))
+    elif options.store:
+        paths = options.events or estimation_events()
+        table = read_events(paths, options.store, plan_of(calibration), options.workers)
         if options.decisions:
             table.write_parquet(options.decisions)
-    calibration = load_calibration(options.calibration)
+    else:
+        parser.error("give a store of evaluations, or a table of decisions that is there")
     path = calibration.map.path
     spreads = Spreads.from_table(table)
     own = spreads.rating

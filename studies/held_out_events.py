@@ -1,13 +1,19 @@
 """Ratings on events that nobody has looked at: do the intervals cover, and how wide are they?
 
     python -m studies.held_out_events ../shared/data --store DIR [-o FILE]
+    python -m studies.held_out_events ../shared/data --store DIR --calibration stockfish15.1-bullet
+    python -m studies.held_out_events ../shared/data --store DIR --part estimate      # a rehearsal
 
-Reads events of part `test` whose players have been evaluated (`--least` turns or more of their own
-games; games that are also in the mileposts are left out), rates each performance with the shipped
-calibration, and prints how often the player interval covers the printed Elo, its mean width, the
-spread of z, and the errors within and of events; by 200 Elo and by year. The performance interval
-has no printed truth: halves of the same turns are rated apart, and their difference is compared
-with what both intervals say. Meant to be run once; the file holds figures only, no games.
+Reads events of part `test` that the store holds with the plan of the calibration (performances of
+`--least` turns or more; games that are also in the mileposts are left out), rates each performance
+with the shipped calibration, and prints how often the player interval covers the printed Elo, its
+mean width, the size of z, and the errors within and of events; by 200 Elo and by year. Beside the
+coverage stand its 95 % interval (Clopper & Pearson), the range in which it lies 95 times in 100 if
+intervals are right, both as if performances were independent, and its error clustered by event,
+since players of an event share how it lies off its Elo. The performance interval has no printed
+truth: halves of the same turns are rated apart, and their difference is compared with what both
+intervals say. Meant to be run once on part `test`; events of part `estimate` helped to make the
+calibrations, so there it shows only that all works. The file holds figures only, no games.
 """
 
 from __future__ import annotations
@@ -17,31 +23,54 @@ import csv
 import json
 import sys
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import polars as pl
+from scipy.stats import beta, binom
+from studies.components import plan_of
 
 import milepost as mp
-from milepost.errors import MissingEvaluationsWarning, NotAnalysedError
+from milepost.analysis.plans import Plan, make_plan
+from milepost.errors import InputError, MissingEvaluationsWarning
+from milepost.intrinsic.calibration.calibration import Calibration, load_calibration
 
 QUANTILE = 1.959964
+LEVEL = 0.95
+"""Of the intervals, and of the ranges that their coverage is compared with."""
+LEAST_TURNS = 60
+BAND = 200
+"""Performances are told apart by so many Elo."""
 
 
-def performances(data: Path, store: Path, least: int, calibration: str) -> pl.DataFrame:
+def performances(
+    data: Path,
+    store: Path,
+    calibration: Calibration,
+    *,
+    part: str = "test",
+    plan: Plan | None = None,
+    least: int = LEAST_TURNS,
+    limit: int | None = None,
+) -> pl.DataFrame:
     """One row a player in an event: rating, intervals, Elo, and the readings of both halves."""
     with (data / "events" / "index.csv").open(encoding="utf-8") as file:
-        events = [row for row in csv.DictReader(file) if row["part"] == "test"]
-    rows = []
+        events = [row for row in csv.DictReader(file) if row["part"] == part]
+    rows: list[pl.DataFrame] = []
     for number, event in enumerate(events, start=1):
+        if limit is not None and len(rows) >= limit:
+            break
         sys.stderr.write(f"\r{number} of {len(events)} events   ")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MissingEvaluationsWarning)
             try:
-                decisions = mp.decisions(data / "events" / event["file"], store)
-            except NotAnalysedError:
-                continue
-        table = decisions.table
+                decisions = mp.decisions(
+                    data / "events" / event["file"], store, plan=plan or plan_of(calibration)
+                )
+            except InputError:
+                continue  # no turn of it is in the store
+        table = decisions.table.filter(pl.col("mover_elo").is_not_null())
         if int(event["games_in_mileposts"]):
             table = _without_known(table, data)
         enough = table.group_by("mover").len().filter(pl.col("len") >= least)["mover"]
@@ -55,10 +84,14 @@ def performances(data: Path, store: Path, least: int, calibration: str) -> pl.Da
         )
         rows.append(_rate(table, decisions.setup, calibration, event))
     sys.stderr.write("\n")
-    return pl.concat(rows)
+    if not rows:
+        raise SystemExit(f"no performance of part `{part}` is in the store")
+    return pl.concat(rows, how="diagonal_relaxed")
 
 
-def _rate(table: pl.DataFrame, setup: str, calibration: str, event: dict[str, str]) -> pl.DataFrame:
+def _rate(
+    table: pl.DataFrame, setup: str, calibration: Calibration, event: dict[str, str]
+) -> pl.DataFrame:
     def rated(part: pl.DataFrame) -> pl.DataFrame:
         return mp.rate(mp.Decisions(part, setup), calibration=calibration).table
 
@@ -90,26 +123,61 @@ def _without_known(table: pl.DataFrame, data: Path) -> pl.DataFrame:
     return table.filter(~pl.col("game_id").is_in(seen["game_id"].unique().implode()))
 
 
+def coverage(inside: np.ndarray, events: np.ndarray) -> dict[str, float]:
+    """How often intervals cover, with what chance allows.
+
+    Parameters
+    ----------
+    inside
+        Whether the interval of each performance covers its Elo.
+    events
+        The event of each performance.
+    """
+    n, hits = len(inside), int(inside.sum())
+    spare = (1 - LEVEL) / 2
+    share = hits / n
+    _, code = np.unique(events, return_inverse=True)
+    sums = np.bincount(code.ravel(), weights=inside - share)
+    count = len(sums)
+    clustered = np.sqrt((sums**2).sum() * count / (count - 1)) / n if count > 1 else float("nan")
+    return {
+        "covered": share,
+        "covered_low": float(beta.ppf(spare, hits, n - hits + 1)) if hits else 0.0,
+        "covered_high": float(beta.ppf(1 - spare, hits + 1, n - hits)) if hits < n else 1.0,
+        "expected_low": float(binom.ppf(spare, n, LEVEL)) / n,
+        "expected_high": float(binom.ppf(1 - spare, n, LEVEL)) / n,
+        "covered_se_by_event": float(clustered),
+    }
+
+
 def summary(table: pl.DataFrame) -> dict[str, float]:
-    """Coverage, width, z and errors of some performances."""
-    gap = (table["rating"] - table["elo"]).to_numpy()
-    z = gap / table["se_player"].to_numpy()
-    low, high = table["player_low"].to_numpy(), table["player_high"].to_numpy()
-    elo = table["elo"].to_numpy()
-    inside = (low <= elo) & (elo <= high)
-    events = table["file"].to_numpy()
+    """Coverage, width, z and errors of some performances.
+
+    An interval without a bound on one side is open there, and covers what lies on that side; this
+    holds for performances without a rating too. Widths are of closed intervals, errors of ratings.
+    """
+    low = table["player_low"].fill_null(-np.inf).to_numpy()
+    high = table["player_high"].fill_null(np.inf).to_numpy()
+    printed = table["elo"].to_numpy()
+    closed = table.drop_nulls(["low", "high", "player_low", "player_high"])
+    known = table.drop_nulls("rating")
+    gap = (known["rating"] - known["elo"]).to_numpy()
+    z = gap / known["se_player"].to_numpy()
+    events = known["file"].to_numpy()
     names = np.unique(events)
     means = np.array([gap[events == name].mean() for name in names])
     counts = np.array([(events == name).sum() for name in names])
     within = np.concatenate([gap[events == n] - gap[events == n].mean() for n in names])
     free = max(len(gap) - len(names), 1)
     return {
-        "performances": len(gap),
+        "performances": len(table),
+        "unrated": len(table) - len(known),
+        "open": len(table) - len(closed),
         "events": len(names),
-        "turns": float(table["n"].to_numpy().mean()),
-        "covered": float(inside.mean()),
-        "half_width_player": float((high - low).mean() / 2),
-        "half_width_performance": float((table["high"] - table["low"]).to_numpy().mean() / 2),
+        "turns": float(known["n"].to_numpy().mean()),
+        **coverage((low <= printed) & (printed <= high), table["file"].to_numpy()),
+        "half_width_player": _half_width(closed["player_low"], closed["player_high"]),
+        "half_width_performance": _half_width(closed["low"], closed["high"]),
         "sd_z": float(np.sqrt((z**2).mean())),
         "mean_gap": float(gap.mean()),
         "rmse": float(np.sqrt((gap**2).mean())),
@@ -117,6 +185,10 @@ def summary(table: pl.DataFrame) -> dict[str, float]:
         "sd_of_event_means": float(means.std(ddof=1)) if len(means) > 1 else float("nan"),
         "players_an_event": float(counts.mean()),
     }
+
+
+def _half_width(low: pl.Series, high: pl.Series) -> float:
+    return float((high - low).to_numpy().mean() / 2) if len(low) else float("nan")
 
 
 def halves(table: pl.DataFrame) -> dict[str, float]:
@@ -132,31 +204,48 @@ def halves(table: pl.DataFrame) -> dict[str, float]:
     return answer
 
 
-def main() -> None:
-    """Run the study."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--store", type=Path, required=True)
-    parser.add_argument("--least", type=int, default=60)
-    parser.add_argument("--calibration", default="stockfish15.1-quick")
-    parser.add_argument("-o", "--output", type=Path)
-    given = parser.parse_args()
-    table = performances(given.data, given.store, given.least, given.calibration)
-    band = (table["elo"] / 200).floor().cast(pl.Int64) * 200
+def split(table: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """Return the performances of all, of each band of Elo and of each year, those with any."""
+    band = (table["elo"] / BAND).floor().cast(pl.Int64) * BAND
     parts = {"all": table}
-    parts |= {f"Elo {low}-{low + 199}": table.filter(band == low) for low in sorted(band.unique())}
+    parts |= {
+        f"Elo {low}-{low + BAND - 1}": table.filter(band == low) for low in sorted(band.unique())
+    }
     parts |= {
         f"year {year}": table.filter(pl.col("year") == year)
         for year in sorted(table["year"].unique())
     }
-    figures = {name: summary(part) for name, part in parts.items()}
+    return {name: part for name, part in parts.items() if part["rating"].is_not_null().any()}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the study."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--store", type=Path, required=True)
+    parser.add_argument("--part", default="test", choices=["test", "estimate"])
+    parser.add_argument("--least", type=int, default=LEAST_TURNS, help="turns of a performance")
+    parser.add_argument("--limit", type=int, help="the first so many events, to try it out")
+    parser.add_argument("--calibration", default="stockfish15.1-quick")
+    parser.add_argument("--plan", help="whose evaluations to read [default: the calibration's]")
+    parser.add_argument("-o", "--output", type=Path)
+    given = parser.parse_args(arguments)
+    table = performances(
+        given.data, given.store, load_calibration(given.calibration), part=given.part,
+        plan=make_plan(given.plan) if given.plan else None, least=given.least, limit=given.limit,
+    )  # fmt: skip
+    figures = {name: summary(part) for name, part in split(table).items()}
     figures["all"] |= halves(table)
-    with pl.Config(tbl_rows=-1, tbl_cols=-1, tbl_width_chars=200):
-        rows = [{"part": name, **values} for name, values in figures.items()]
-        print(pl.DataFrame(rows, infer_schema_length=None))
+    for name, values in figures.items():
+        print(f"{name}: " + ", ".join(f"{key} {value:.4g}" for key, value in values.items()))
     if given.output:
-        given.output.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+        told = {"calibration": given.calibration, "part": given.part, "least": given.least}
+        text = json.dumps(told | {"figures": figures}, indent=1)
+        given.output.write_text(text + "\n", encoding="utf-8")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

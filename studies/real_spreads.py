@@ -74,6 +74,8 @@ class Turns:
     """The number of each move."""
     colours: Ints
     """0 where White moves, 1 where Black does: tells the sides of a game apart."""
+    events: list[str] | None = None
+    """The event of each decision with its year; None = not known."""
 
 
 def read_decisions(path: Path, *, columns: bool = True) -> Turns:
@@ -92,8 +94,12 @@ def read_decisions(path: Path, *, columns: bool = True) -> Turns:
         frame = frame.filter(pl.col("mover_elo").is_not_null())
         if not columns:
             frame = frame.select(pl.exclude(f"^({OPTION}|{CONTEXT}).*$"))
+        about = [pl.col(name).cast(pl.String).fill_null("") for name in ("event", "year")]
         return Turns(
-            Spreads.from_table(frame), frame["move_number"].to_numpy(), frame["ply"].to_numpy() % 2
+            Spreads.from_table(frame),
+            frame["move_number"].to_numpy(),
+            frame["ply"].to_numpy() % 2,
+            frame.select(pl.concat_str(about, separator=" ")).to_series().to_list(),
         )
     frame = read_turns(path)
     # Files of different periods number their games from 0 too.

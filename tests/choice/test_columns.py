@@ -64,6 +64,8 @@ def test_the_values_own_columns() -> None:
 
     assert feature("loss") == [0.0, -0.75, -4.0]
     assert feature("first") == [1.0, 0.0, 0.0]
+    # The last option loses 21: beyond 3 that is 18, but losses end at 12.
+    assert feature("steep") == [0.0, 0.0, -9.0]
     # The second option was the best one at the first depth: its least loss is 0.
     assert feature("least") == pytest.approx([0.0, 0.0, -np.log(13)])
     assert feature("rank") == pytest.approx([0.0, -np.log(2), -np.log(3)])
@@ -78,6 +80,18 @@ def test_the_values_own_columns() -> None:
         [0.0, np.log(1.25) - np.log(2), -np.log(4) - np.log(2)]
     )
     assert feature("loss*lead") == [0.0, -0.75, -4.0]
+
+
+def test_the_steep_loss_against_brute_force() -> None:
+    values = [[0.0, -2.9, -3.0, -3.5, -7.0, -30.0], [5.0, 4.0], [2.0, -2.0, -9.0]]
+    spreads = Spreads.from_lists(values, [0, 0, 0], unlisted=[0, 1, 0])
+    wanted = []
+    for listed in values:
+        for value in listed:
+            loss = listed[0] - value
+            wanted.append(-(min(loss, 12.0) - 3.0) if loss > 3.0 else 0.0)
+        wanted += [0.0] * (listed == [5.0, 4.0])  # the option that was not listed
+    assert option_feature("steep", spreads, PAWNS).tolist() == pytest.approx(wanted)
 
 
 def test_what_is_missing_is_named() -> None:

@@ -8,6 +8,7 @@ names those that it uses, or the product of two, such as ``"loss*lead"``.
 loss       minus the worth that the option gives away, up to the cap of the scale
 error      minus the scaled difference to the best, which projections of the error add up
 first      1 for the first-listed option
+steep      minus what the loss has beyond 3: `loss` ends at the cap, so all blunders are alike to it
 least      -ln(1 + the least loss over all depths): a move that never looked good repels more
 rank       -ln of the option's place
 tops       share of the depths at which the option is the best
@@ -34,7 +35,9 @@ from milepost.errors import InputError
 LOSS, FIRST = "loss", "first"
 PRODUCT = "*"
 MOST_LOSS = 12.0
-"""Losses beyond this are no worse, for the least loss."""
+"""Losses beyond this are no worse, for the least loss and the steep one."""
+STEEP = 3.0
+"""From this loss on the steep one counts."""
 MOST_SWING = 2.0
 
 
@@ -120,6 +123,12 @@ def _least(spreads: Spreads, _: Scale) -> Floats:
     return answer
 
 
+def _steep(spreads: Spreads, _: Scale) -> Floats:
+    losses = np.minimum(_finite(raw_losses(spreads)), MOST_LOSS)
+    answer: Floats = -np.maximum(losses - STEEP, 0.0)
+    return answer
+
+
 def _rank(spreads: Spreads, _: Scale) -> Floats:
     place = np.arange(len(spreads.values)) - np.repeat(spreads.offsets[:-1], spreads.counts)
     answer: Floats = -np.log1p(place)
@@ -176,6 +185,7 @@ _OPTION: Mapping[str, Callable[[Spreads, Scale], Floats]] = {
     LOSS: _loss,
     "error": _error,
     FIRST: _first,
+    "steep": _steep,
     "least": _least,
     "rank": _rank,
     "tops": _tops,

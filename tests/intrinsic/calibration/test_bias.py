@@ -112,6 +112,16 @@ def test_slips_that_agents_do_not_make_are_found() -> None:
     assert (table["z"] > 3).all()
 
 
+def test_events_that_lie_off_widen_the_gate() -> None:
+    # Every other event plays 250 points above its Elo: turns are not independent.
+    event = GAME // 10
+    spreads = shifted(np.where(event % 2 == 0, 250.0, 0.0), 3)
+    alone, together = biases(spreads).gate, biases(spreads, events=event.tolist()).gate
+    assert together["ad_actual"].equals(alone["ad_actual"])
+    assert (together["ad_se"] >= alone["ad_se"]).all()
+    assert (together["ad_se"] > 1.2 * alone["ad_se"]).any()
+
+
 def test_classes_of_ones_own() -> None:
     spreads, _, _ = league(60, 4, 20, seed=12)
     colours = np.where(np.arange(len(spreads)) % 2 == 0, "white", "black").tolist()

@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 
+from milepost.games.rounds import round_numbers
 from milepost.tables import as_frame
 
 EVENT_KINDS = (
@@ -26,7 +27,6 @@ _TEAM_WORDS = (
     r"\b(?:teams?|team ch|tch|olympiads?|ol|bundesliga|\d?\.?\s?bl|liga|league|4ncl|interclubs?"
     r"|eccc?|mitropa|nationals? tch|mannschaft\w*|equipes?|club cup)\b"
 )
-_ROUND_NUMBER = r"^\s*(\d+)"
 
 
 def event_kinds(games: Any) -> pl.DataFrame:
@@ -56,7 +56,7 @@ def event_kinds(games: Any) -> pl.DataFrame:
         "year",
         pl.coalesce("white_key", "white").alias("white"),
         pl.coalesce("black_key", "black").alias("black"),
-        pl.col("round").str.extract(_ROUND_NUMBER).cast(pl.Int32, strict=False).alias("number"),
+        round_numbers(pl.col("round")).alias("number"),
         (pl.col("white_team").is_not_null() & pl.col("black_team").is_not_null()).alias("teams"),
     ).with_columns(
         pl.min_horizontal("white", "black").alias("one"),

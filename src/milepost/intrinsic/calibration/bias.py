@@ -107,6 +107,7 @@ def measure_biases(
     move_numbers: npt.ArrayLike | None = None,
     players: Sequence[Any] | npt.NDArray[Any] | None = None,
     classes: Mapping[str, Sequence[Any]] | None = None,
+    events: Sequence[Any] | npt.NDArray[Any] | None = None,
 ) -> Biases:
     """Measure where a map is off, on decisions it has not seen.
 
@@ -122,6 +123,9 @@ def measure_biases(
         Who chose: tells the two sides of a game apart [default: by their ratings].
     classes
         Further classes: a label for each decision, by the name of the family.
+    events
+        The event of each decision: the gate reckons with whole events being off [default: each
+        decision for itself].
     """
     assert spreads.rating is not None
     families = standard_classes(spreads, move_numbers)
@@ -148,10 +152,13 @@ def measure_biases(
     overdispersion = _dispersion(centred, variance, sides, game)
     labels, bands = rating_bands(spreads)
     share = spreads.weights / spreads.weights.sum()
+    clusters = None
+    if events is not None:
+        clusters = np.unique(np.asarray(events, dtype=str), return_inverse=True)[1].ravel()
     return Biases(
         classes=pl.DataFrame(rows),
         tail=tail_table(unseen, spreads),
-        gate=gate_table(unseen.said, bands, labels),
+        gate=gate_table(unseen.said, bands, labels, clusters),
         dispersion=dispersion[0],
         dispersion_se=dispersion[1],
         overdispersion=overdispersion[0],

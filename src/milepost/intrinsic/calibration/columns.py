@@ -6,8 +6,9 @@ rating: slopes for all of them overfit (they held less about Elo on games not se
 
 from __future__ import annotations
 
-VALUES = ("loss", "error", "first", "least", "rank", "tops")
-"""Of the values alone. `error` and `first` bring the projections to what was played."""
+VALUES = ("loss", "steep", "error", "first", "least", "rank", "tops")
+"""Of the values alone. `error` and `first` bring the projections to what was played, `steep` brings
+those of slips over three and five pawns nearer."""
 MOVES = (
     "capture", "recapture", "trade", "promotion", "castling", "pawn", "rook", "queen", "king",
     "forward", "retreat", "long", "escape", "exposed", "near", "centre",
