@@ -25,6 +25,9 @@ from .api.bridges import bridge_stored as bridge_stored
 from .api.decisions import Decisions as Decisions
 from .api.decisions import TurnRules as TurnRules
 from .api.decisions import decisions as decisions
+from .api.fairplay import Check as Check
+from .api.fairplay import CheckPlan as CheckPlan
+from .api.fairplay import check as check
 from .api.games import Target as Target
 from .api.games import select_games as select_games
 from .api.games import write_games as write_games

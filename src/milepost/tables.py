@@ -233,6 +233,7 @@ TURNS = Table(
         Column("only_move", pl.Boolean, "there is one legal move"),
         Column("variant", _TEXT, "standard or chess960"),
         Column("event", _TEXT, "the event's name"),
+        Column("round", _TEXT, "the round as given (3, 3.2); null = not given"),
         Column("year", _COUNT, "the year of the game"),
         Column("speed", _TEXT, "classical, rapid, blitz, bullet, correspondence; null = not known"),
         Column("score", pl.Float64, "the mover's score in the game: 1, 0.5, 0; null = none"),
@@ -340,8 +341,8 @@ SPREADS = Table(
 )
 
 _OF_THE_TURN = (
-    "move_number", "colour", "opponent", "opponent_elo", "phase", "speed", "event", "year", "score",
-    "clock_before", "seconds", "position", "played", "mover_name", "opponent_name",
+    "move_number", "colour", "opponent", "opponent_elo", "phase", "speed", "event", "round", "year",
+    "score", "clock_before", "seconds", "position", "played", "mover_name", "opponent_name",
 )  # fmt: skip
 
 DECISIONS = Table(
@@ -476,7 +477,48 @@ RATINGS = Table(
     ),
 )
 
+CHECKS = Table(
+    "checks",
+    "one performance: a player in an event, beside honest players of the same rating",
+    (
+        Column("player", _TEXT, "the player's key, or Player 07 where names are kept back", True),
+        Column("seed", pl.Int64, "place by rating, from 1; null = no rating"),
+        Column("elo", pl.Float64, "rating from before the event; null = none, and no test"),
+        Column("elo_from", _TEXT, "where it came from: in the game, given, table"),
+        Column("turns", pl.Int64, "evaluated turns that count"),
+        Column("games", pl.Int64, "games they come from"),
+        Column("rating", pl.Float64, "intrinsic performance rating, Elo; null = no bound"),
+        Column("low", pl.Float64, "how well the games were played, lower end"),
+        Column("high", pl.Float64, "the same, upper end"),
+        Column("player_low", pl.Float64, "how strong the player is, lower end"),
+        Column("player_high", pl.Float64, "the same, upper end"),
+        Column("index", pl.Float64, "50 + 5 z: mean 50, sd 5 among honest players; null = none"),
+        Column("p", pl.Float64, "how often an honest player does as well: the larger of two"),
+        Column("p_model", pl.Float64, "of them, that of the normal law"),
+        Column("p_reference", pl.Float64, "that among measured honest performances; null = none"),
+        Column("e_value", pl.Float64, "evidence ratio E; for honest players its mean is 1 at most"),
+        Column("ln_e", pl.Float64, "its logarithm"),
+        Column("e_worst", pl.Float64, "worst-case ratio: holds for a player of any strength"),
+        Column("z", pl.Float64, "the one standard score of match, error and likelihood"),
+        Column("z_match_raw", pl.Float64, "z of the match rate, as if players were agents"),
+        Column("z_error_raw", pl.Float64, "z of the error, as if players were agents"),
+        Column("z_likelihood_raw", pl.Float64, "z of the likelihood, as if players were agents"),
+        Column("z_match", pl.Float64, "z of the match rate among honest players"),
+        Column("z_error", pl.Float64, "z of the error among honest players"),
+        Column("z_likelihood", pl.Float64, "z of the likelihood among honest players"),
+        Column(
+            "noticed",
+            pl.Float64,
+            "how often help with one turn in five would be noticed, at one false alarm in 100",
+        ),
+        Column("mirror_z", pl.Float64, "opponents' play against this player; low = below theirs"),
+        Column("mirror_p", pl.Float64, "how often honest opponents play as low"),
+        Column("reason", _TEXT, "why there is no index; empty = there is one"),
+        Column("warnings", _TEXT, "what to know before using the row; empty = nothing"),
+    ),
+)
+
 TABLES = (
-    GAMES, RESULTS, TURNS, EVALUATIONS, SPREADS, DECISIONS, FITS, RATINGS, PLAYERS,
+    GAMES, RESULTS, TURNS, EVALUATIONS, SPREADS, DECISIONS, FITS, RATINGS, CHECKS, PLAYERS,
     LIKELY_DUPLICATES, ERRORS, CURVES,
 )  # fmt: skip

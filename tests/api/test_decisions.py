@@ -43,6 +43,19 @@ def test_a_table_on_disk_knows_its_set_up(tmp_path: Path, sample: mp.Decisions) 
         assert len(read) == len(sample)
 
 
+def test_a_table_from_before_rounds_is_read_alone_and_beside_a_new_one(
+    tmp_path: Path, sample: mp.Decisions
+) -> None:
+    assert sample.table["round"].null_count() < len(sample)
+    old = replace(sample, table=sample.table.drop("round"))
+    old.save(tmp_path / "old.parquet")
+    sample.save(tmp_path / "new.parquet")
+    assert "round" not in mp.decisions(tmp_path / "old.parquet").table.columns
+    both = mp.decisions([tmp_path / "old.parquet", tmp_path / "new.parquet"]).table
+    assert both["round"].tail(len(sample)).equals(sample.table["round"])
+    assert both["round"].head(len(sample)).null_count() == len(sample)
+
+
 def test_tables_of_different_set_ups_are_not_mixed(tmp_path: Path, sample: mp.Decisions) -> None:
     sample.save(tmp_path / "one.parquet")
     replace(sample, setup="another").save(tmp_path / "two.parquet")

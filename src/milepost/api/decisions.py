@@ -66,6 +66,9 @@ class Decisions:
     """What was wrong with the games; see `milepost.tables.ERRORS`."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """How they were chosen."""
+    moves: pl.Series | None = None
+    """The moves that the options of each decision are, in the order of its values; None for
+    tables, which do not say them."""
 
     def __len__(self) -> int:
         """Return how many there are."""
@@ -141,10 +144,20 @@ class Decisions:
                 pl.col("games").cast(pl.Int64),
             )
         )
-        keys = [finder.find(name).key for name in wanted]
-        of_them = pl.col("mover").is_in(keys)
-        left_out = self.left_out.filter(of_them) if len(self.left_out) else self.left_out
-        return replace(self, table=self.table.filter(of_them), left_out=left_out)
+        return self.filter(pl.col("mover").is_in([finder.find(name).key for name in wanted]))
+
+    def filter(self, wanted: pl.Expr) -> Decisions:
+        """Return some of the decisions, with what their options are.
+
+        The turns that were left out are chosen alike where they have the columns that are asked
+        for; otherwise all of them are kept.
+        """
+        mask = self.table.select(wanted.fill_null(False).alias("wanted"))["wanted"]
+        moves = None if self.moves is None else self.moves.filter(mask)
+        left_out = self.left_out
+        if set(wanted.meta.root_names()) <= set(left_out.columns):
+            left_out = left_out.filter(wanted)
+        return replace(self, table=self.table.filter(mask), moves=moves, left_out=left_out)
 
 
 def decisions(
@@ -271,6 +284,7 @@ def _of_games(
         inputs=tuple(digests),
         errors=errors,
         options={**chosen, "book_moves": book_moves},
+        moves=made.moves,
     )
     if found.missing:
         turns_wanted = found.missing + made.counts["kept"]

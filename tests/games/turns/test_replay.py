@@ -77,6 +77,18 @@ def test_event_year_speed_and_variant_come_from_the_game(turns_from: Turns) -> N
     ]
 
 
+@pytest.mark.parametrize(("tag", "told"), [("3", "3"), ("3.2", "3.2"), ("?", None)])
+def test_the_round_stays_as_given(turns_from: Turns, tag: str, told: str | None) -> None:
+    assert turns_from("1. e4 1-0", f'[Round "{tag}"]\n')["round"].to_list() == [told]
+
+
+def test_a_turns_table_from_before_rounds_is_still_read(turns_from: Turns, tmp_path: Path) -> None:
+    path = tmp_path / "turns.parquet"
+    turns_from("1. e4 1-0", '[Round "3"]\n').drop("round").write_parquet(path)
+    turns, _ = read_turns(str(path))
+    assert turns["round"].to_list() == [None]
+
+
 def test_players_without_a_name_are_still_two(read_pgn: Read) -> None:
     games, _ = read_pgn("1. e4 e5 *\n")
     turns = turns_of_games(games)

@@ -1,0 +1,647 @@
+"""Fair play: from games to evidence about performances, screened or in full."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from milepost.analysis.spreads.build import NOT_ANALYSED
+from milepost.analysis.store.store import EvaluationStore
+from milepost.api.decisions import Decisions, decisions
+from milepost.api.ratings import LEVEL, find_calibration
+from milepost.choice.spreads import Spreads
+from milepost.errors import InputError, OutputError
+from milepost.fairplay import ledger, words
+from milepost.fairplay.assistants import same_engine
+from milepost.fairplay.exclusions import Variant, known_positions, sensitivity_variants
+from milepost.fairplay.full import PRIOR_ODDS, FullTest, full_test
+from milepost.fairplay.full import sequence as each_after_each
+from milepost.fairplay.given_ratings import (
+    IN_THE_GAME,
+    RatedDecisions,
+    parse_elos,
+    with_given_ratings,
+)
+from milepost.fairplay.honest import HonestPlayers, honest_players
+from milepost.fairplay.juries import find_juries
+from milepost.fairplay.luck import mirror_p, mirror_test, split_results
+from milepost.fairplay.performances import Board, Performance, make_board, performances
+from milepost.fairplay.screen import (
+    EventAsAWhole,
+    event_as_a_whole,
+    no_index,
+    screen,
+    screening_row,
+)
+from milepost.fairplay.simulate import DRAWS
+from milepost.fairplay.standard_scores import correlation_text
+from milepost.games.rounds import round_number, round_numbers
+from milepost.intrinsic.calibration.calibration import Calibration
+from milepost.intrinsic.rating.rate import rate as rate_groups
+from milepost.io.files import write_table
+from milepost.io.progress import Report
+from milepost.io.provenance import provenance
+from milepost.io.sources import Inputs
+from milepost.tables import CHECKS, as_frame, is_frame
+
+REPORT_ENDINGS = (".html", ".htm", ".pdf")
+"""How a report's name ends."""
+
+
+@dataclass(frozen=True)
+class CheckPlan:
+    """How performances are checked; see `milepost.check`."""
+
+    full: bool = False
+    """Test the named players in full, and not only screen."""
+    after_round: int | None = None
+    """Only games of rounds up to this one: what was known then."""
+    search: str | None = None
+    """Only evaluations of this search plan, where the store holds several."""
+    setup: str | None = None
+    """Digest of the set-up, where the store holds several."""
+    order: str = "seed"
+    """Order of the rows: seed, name, or, if somebody insists, index."""
+    level: float = LEVEL
+    """Probability of the intervals of ratings."""
+    draws: int = DRAWS
+    """Honest performances to simulate in a full test, and as many helped ones."""
+    seed: int = 2011
+    """Draws them."""
+    prior_odds: tuple[float, ...] = PRIOR_ODDS
+    """Odds of help beforehand, for the table of posteriors of a full test."""
+    later_elos: Mapping[str, float] = field(default_factory=dict)
+    """Ratings from after the event, by player: for the sensitivity table of a full test alone."""
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no sense."""
+        if self.order not in {"seed", "name", "index"}:
+            raise InputError(f"the order is seed, name or index, got {self.order!r}")
+        if self.draws < 20:
+            raise InputError(f"a simulation needs at least 20 draws, got {self.draws}")
+        if any(not odds > 0 for odds in self.prior_odds):
+            raise InputError("prior odds are over 0")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Check:
+    """Performances beside honest play: evidence, never a judgement on a person."""
+
+    table: pl.DataFrame
+    """One row a performance; see `milepost.tables.CHECKS`. Players stand there by their keys."""
+    event: EventAsAWhole | None
+    """The indices together; None = nobody has one."""
+    full: tuple[FullTest, ...]
+    """The full tests that were asked for."""
+    luck: pl.DataFrame
+    """Where scores came from: own play, the opponents' play, the rest; one row a player."""
+    performances: tuple[Performance, ...]
+    """All performances of players with a rating."""
+    calibration: Calibration
+    """The calibration that was used."""
+    honest: HonestPlayers
+    """The honest players that were compared with."""
+    decisions: Decisions
+    """What was checked."""
+    notes: tuple[str, ...]
+    """Caveats that hold for all rows; they name nobody."""
+    looks: str
+    """What the ledger says of looks; empty = there is no ledger."""
+    made: Mapping[str, Any]
+    """How it was made: version, options, digests of the inputs."""
+
+    def __len__(self) -> int:
+        """Return the number of performances."""
+        return len(self.table)
+
+    @property
+    def names(self) -> dict[str, str]:
+        """The players' names as written, by their keys."""
+        return self.decisions.names
+
+    @property
+    def pseudonyms(self) -> dict[str, str]:
+        """What players are called where names are kept back, by their keys."""
+        keys = self.table.sort("seed", "player", nulls_last=True)["player"].to_list()
+        width = max(2, len(str(len(keys))))
+        return {key: f"Player {place:0{width}d}" for place, key in enumerate(keys, start=1)}
+
+    def labels(self, *, names: bool = False) -> dict[str, str]:
+        """Return what to call each player: pseudonyms, or the names as written."""
+        known = self.names
+        return {key: known.get(key, key) for key in self.pseudonyms} if names else self.pseudonyms
+
+    def shown(self, *, names: bool = False) -> pl.DataFrame:
+        """Return the table as people read it: with pseudonyms, or with names."""
+        return self.table.with_columns(pl.col("player").replace(self.labels(names=names)))
+
+    def sequence(self, *, names: bool = False) -> pl.DataFrame:
+        """Return the evidence after each game of each player, carried forward.
+
+        One row a game in the order of the rounds: `player`, `round`, `opponent`, `turns`, `ln_e`,
+        `e_value`, `ln_e_worst`. After the last game it is that of the table.
+        """
+        labels = self.labels(names=names)
+        parts = [
+            each_after_each(real).with_columns(pl.lit(labels[real.player]).alias("player"))
+            for real in self.performances
+        ]
+        table = pl.concat(parts).with_columns(
+            pl.col("opponent").replace(labels),
+            pl.col("ln_e").clip(None, 600).exp().alias("e_value"),
+        )
+        wanted = ["player", "round", "opponent", "turns", "ln_e", "e_value", "ln_e_worst"]
+        return table.select(wanted)
+
+    def __repr__(self) -> str:
+        """Return the screening with turns and power, a line a performance, without names."""
+        return str(self._short())
+
+    def _repr_html_(self) -> str:
+        return self._short()._repr_html_()
+
+    def _short(self) -> pl.DataFrame:
+        wanted = ["player", "elo", "turns", "games", "rating", "low", "high", "index", "p",
+                  "e_value", "noticed", "reason"]  # fmt: skip
+        return self.shown().select(wanted)
+
+    def to_pandas(self) -> Any:
+        """Return the table as a pandas frame, with pseudonyms."""
+        return self.shown().to_pandas()
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the table, with pseudonyms."""
+        return self.shown()
+
+    def save(self, path: str | Path, *, names: bool = False, form: str | None = None) -> None:
+        """Write the table as Parquet, CSV or NDJSON, or all figures as JSON; see `figures`."""
+        if form is None and str(path).lower().endswith(".json"):
+            from milepost.fairplay.figures import write_figures
+
+            write_figures(self.figures(names=names), path)
+            return
+        write_table(self.shown(names=names), path, form=form, made=self._made(names=names))
+
+    def figures(self, *, names: bool = False) -> dict[str, Any]:
+        """Return all figures as plain values: screening, event, full tests, luck."""
+        from milepost.fairplay.figures import figures_of
+
+        labels = self.labels(names=names)
+        return {
+            "made": self._made(names=names),
+            "notes": list(self.notes),
+            "looks": self.looks,
+            **figures_of(self.shown(names=names), self.event, self.full, self.luck, labels),
+        }
+
+    def report(
+        self, path: str | Path, *, names: bool = False, reply: str = "", command: str = ""
+    ) -> None:
+        """Write a printable report (HTML or PDF).
+
+        Parameters
+        ----------
+        path
+            Where to; its ending says what.
+        names
+            Whether to write names; without, players are numbered.
+        reply
+            What the player has to say: it travels with the report.
+        command
+            The command that makes it anew.
+        """
+        from milepost.report.check_page import CheckView, write_check_report
+
+        view = CheckView(
+            table=self.table,
+            labels=self.labels(names=names),
+            event=self.event,
+            full=self.full,
+            luck=self.luck,
+            honest=self.honest,
+            calibration=self.calibration,
+            event_name=self._event_name(names=names),
+            notes=self.notes,
+            looks=self.looks,
+            reply=reply,
+            command=command,
+            hidden={} if names else self._hidden(),
+        )
+        write_check_report(view, path, made=self._made(names=names))
+
+    def _made(self, *, names: bool) -> dict[str, Any]:
+        """How it was made; files may be called after people, so without names they are numbered."""
+        made = dict(self.made)
+        if not names:
+            inputs = enumerate(made["inputs"], start=1)
+            made["inputs"] = [{**about, "name": f"input {place}"} for place, about in inputs]
+        return made
+
+    def _hidden(self) -> dict[str, str]:
+        """Names as written, and what stands for them where they are kept back."""
+        numbers = self.pseudonyms
+        return {name: numbers.get(key, "a player") for key, name in self.names.items()}
+
+    def _event_name(self, *, names: bool) -> str:
+        if "event" not in self.decisions.table.columns:
+            return ""
+        events = self.decisions.table["event"].drop_nulls().unique(maintain_order=True).to_list()
+        # With the event's name alone anybody could look the players up.
+        return ", ".join(events[:3]) if names else ""
+
+
+def check(
+    inputs: Inputs | Decisions | Any,
+    store: str | Path | None = None,
+    *,
+    player: str | Iterable[str] = (),
+    elos: Mapping[str, float] | None = None,
+    ratings: str | Path | pl.DataFrame | None = None,
+    known_games: Inputs | pl.DataFrame | None = None,
+    calibration: Calibration | str | Path | None = None,
+    plan: CheckPlan | None = None,
+    looked_at: str | None = None,
+    workers: int = 1,
+    progress: Report | None = None,
+) -> Check:
+    """Compare performances with honest play: screen an event, or test a player in full.
+
+    Parameters
+    ----------
+    inputs, store
+        The games of one event whose turns are in a store, or decisions; see `milepost.decisions`.
+    player
+        The players to test in full (`CheckPlan.full`); the event is screened as a whole all the
+        same, for a performance is judged beside the others.
+    elos, ratings
+        Ratings from before the event, given by hand or as a table (`player` or `name`, `elo`,
+        perhaps `rating_sd`), where the games do not say them.
+    known_games
+        Games or turns from before the event: what stood on their boards counts as known, for the
+        sensitivity table.
+    calibration
+        See `milepost.rate`. One for another set-up is refused.
+    plan
+        How to check.
+    looked_at
+        The time of this look, for the store's ledger [default: it is not entered there].
+    workers, progress
+        See `milepost.rate`.
+
+    Returns
+    -------
+    Check
+
+    Raises
+    ------
+    InputError
+        If nobody has a rating, the calibration is for another set-up, or a name means nobody.
+    """
+    how = plan or CheckPlan()
+    wanted = [player] if isinstance(player, str) else list(player)
+    if how.full and not wanted:
+        raise InputError("a full test is of one player: name whom")
+    read = decisions(
+        inputs, store, setup=how.setup, plan=how.search, workers=workers, progress=progress
+    )
+    chosen = find_calibration(calibration, read)
+    chosen.refuse_other(read.setup)
+    honest = honest_players(chosen)
+    read = _up_to(read, how.after_round)
+    rated = with_given_ratings(read.table, elos=list((elos or {}).items()), table=ratings)
+    board = make_board(
+        rated.table, chosen, honest, juries=_juries(replace(read, table=rated.table), store)
+    )
+    found = performances(board, rating_sd=dict(rated.rating_sds))
+    table, indexed, mirror_notes = _screened(board, found, rated, read, how)
+    tested = [_named(read, name, found) for name in wanted] if how.full else []
+    variants = _variants(board, known_games, workers) if tested else ()
+    full = tuple(
+        full_test(
+            each,
+            np.random.default_rng(how.seed),
+            variants=variants,
+            other_ratings=_later(each, how, read),
+            prior_odds=how.prior_odds,
+            draws=how.draws,
+            progress=progress,
+        )
+        for each in tested
+    )
+    given = sorted(
+        float(elo)
+        for key, elo in dict(rated.table.select("mover", "mover_elo").drop_nulls().rows()).items()
+        if rated.sources.get(key) != IN_THE_GAME
+    )
+    told = _told(how, chosen, read, wanted, given)
+    made = provenance("check", told, [dict(one) for one in read.inputs])
+    looks = _enter(looked_at, store, made, board, found, tested)
+    return Check(
+        table=table,
+        event=event_as_a_whole(indexed),
+        full=full,
+        luck=split_results(board.table, chosen, board.ladder, play_sd=honest.play_sd),
+        performances=tuple(found),
+        calibration=chosen,
+        honest=honest,
+        decisions=replace(read, table=rated.table),
+        notes=tuple(_notes(rated, chosen, honest, read, how) | dict.fromkeys(mirror_notes)),
+        looks=looks,
+        made=made,
+    )
+
+
+def check_report_ending(path: str | Path | None) -> None:
+    """Refuse a name whose ending promises something else than a report.
+
+    Raises
+    ------
+    OutputError
+        If it does not end as HTML or PDF does.
+    """
+    if path is not None and Path(path).suffix.lower() not in REPORT_ENDINGS:
+        raise OutputError(f"{path}: a report is HTML or PDF; its name must end in .html or .pdf")
+
+
+def _up_to(read: Decisions, last: int | None) -> Decisions:
+    """The decisions of rounds up to one, with the number of the round."""
+    table = read.table
+    if "round" not in table.columns:
+        table = table.with_columns(pl.lit(None, dtype=pl.String).alias("round"))
+    numbered = replace(
+        read, table=table.with_columns(round_numbers(pl.col("round")).alias("round_number"))
+    )
+    if last is None:
+        return numbered
+    if not numbered.table["round_number"].is_not_null().any():
+        raise InputError("these games do not say their rounds, so none can be left out by round")
+    kept = numbered.filter(pl.col("round_number") <= last)
+    if not len(kept):
+        raise InputError(f"no evaluated game is of a round up to {last}")
+    return kept
+
+
+def _juries(read: Decisions, store: str | Path | None) -> list[tuple[str, Any]]:
+    """Other engines whose evaluations of these turns are in the store."""
+    if store is None or read.moves is None or not Path(store, "store.json").exists():
+        return []
+    rated = read.filter(pl.col("mover_elo").is_not_null() & pl.col("mover").is_not_null())
+    if not len(rated) or rated.moves is None:
+        return []
+    stored = str(rated.setup_details.get("cut_from", read.setup)).split(",")[0]
+    fallback = same_engine(Spreads.from_table(rated.table))
+    return find_juries(
+        EvaluationStore(store), stored, rated.table["position"], rated.moves, fallback
+    )
+
+
+def _screened(
+    board: Board,
+    found: Sequence[Performance],
+    rated: RatedDecisions,
+    read: Decisions,
+    how: CheckPlan,
+) -> tuple[pl.DataFrame, list[Performance], list[str]]:
+    """The table, and the performances that have an index."""
+    chosen = board.calibration
+    ipr = rate_groups(
+        rated.table, chosen, ["player"], setup=read.setup, level=how.level, competence=False
+    )
+    missing = _missing_turns(read, how.after_round)
+    mirror = mirror_test(board.table, chosen, board.ladder, pull=board.honest.pull)
+    by_key = {row["player"]: row for row in mirror.iter_rows(named=True)}
+    performance_of = {each.player: each for each in found}
+    indexed, rows = [], []
+    for row in ipr.iter_rows(named=True):
+        key = row["player"]
+        values: dict[str, Any] = {
+            name: row[name] for name in ("rating", "low", "high", "player_low", "player_high")
+        }
+        values |= {"player": key, "turns": row["n"], "games": row["games"]}
+        values["warnings"] = row["warnings"]
+        real = performance_of.get(key)
+        if real is None:
+            values["reason"] = "no rating from before the event: give one"
+            rows.append(values)
+            continue
+        values |= {"elo": real.rating, "elo_from": rated.sources.get(key)}
+        values["reason"] = no_index(len(real), missing.get(key, 0))
+        if not values["reason"]:
+            indexed.append(real)
+            values |= screening_row(real, screen(real))
+        values |= _mirror_values(by_key.get(key), board.honest)
+        rows.append(values)
+    known = {row["player"] for row in rows}
+    rows += [
+        {"player": key, "turns": 0, "games": 0, "warnings": "", "reason": reason}
+        for key, reason in _without_turns(read, how.after_round).items()
+        if key not in known
+    ]
+    reasons = {str(row["reason"]) for row in by_key.values() if row.get("reason")}
+    notes = [f"no test of opponents' play for some: {reason}" for reason in sorted(reasons)][:1]
+    return _in_order(CHECKS.conform(_frame(rows)), how, read.names), indexed, notes
+
+
+def _frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    known = {name: CHECKS.dtypes[name] for name in CHECKS.names}
+    full = [{name: row.get(name) for name in known} for row in rows]
+    table = pl.DataFrame(full, schema=known)
+    return table.with_columns(
+        pl.col("elo").rank("ordinal", descending=True).cast(pl.Int64).alias("seed")
+    )
+
+
+def _in_order(table: pl.DataFrame, how: CheckPlan, names: Mapping[str, str]) -> pl.DataFrame:
+    if how.order == "index":
+        return table.sort("index", descending=True, nulls_last=True, maintain_order=True)
+    if how.order == "name":
+        shown = pl.col("player").replace(dict(names)).str.to_lowercase()
+        return table.sort(shown, maintain_order=True)
+    return table.sort("seed", "player", nulls_last=True)
+
+
+def _mirror_values(row: Mapping[str, Any] | None, honest: HonestPlayers) -> dict[str, Any]:
+    if row is None or row["z"] is None:
+        return {}
+    known = honest.reference.mirror
+    p = mirror_p(row["z"], known)[0] if len(known) else row["p"]
+    return {"mirror_z": row["z"], "mirror_p": p}
+
+
+def _missing_turns(read: Decisions, last: int | None) -> dict[str, int]:
+    """Turns of each player that the store does not hold."""
+    out = read.left_out
+    if not len(out) or not {"mover", "reason"} <= set(out.columns):
+        return {}
+    out = out.filter(pl.col("reason") == NOT_ANALYSED)
+    if last is not None and "round" in out.columns:
+        out = out.filter(round_numbers(pl.col("round")).fill_null(0) <= last)
+    return dict(out.group_by("mover").len().drop_nulls().iter_rows())
+
+
+def _without_turns(read: Decisions, last: int | None) -> dict[str, str]:
+    """Players with turns that do not count, or are not analysed; why there is no index."""
+    out = read.left_out
+    if not len(out) or not {"mover", "reason"} <= set(out.columns):
+        return {}
+    if last is not None and "round" in out.columns:
+        out = out.filter(round_numbers(pl.col("round")).fill_null(0) <= last)
+    missing = _missing_turns(read, last)
+    return {
+        key: no_index(0, missing.get(key, 0)) or "no turn counts"
+        for key in out["mover"].drop_nulls().unique(maintain_order=True)
+    }
+
+
+def _named(read: Decisions, name: str, found: Sequence[Performance]) -> Performance:
+    keys = read.of_players([name]).table["mover"].unique().to_list()
+    performance = next((each for each in found if each.player in keys), None)
+    if performance is None:
+        raise InputError(f"{name} has no rating from before the event, so no test: give one")
+    return performance
+
+
+def _variants(
+    board: Board, known_games: Inputs | pl.DataFrame | None, workers: int
+) -> tuple[Variant, ...]:
+    """The fixed list of ways to leave turns out; see `milepost.fairplay.exclusions`."""
+    from milepost.games.load import read_turns
+
+    if known_games is None:
+        return sensitivity_variants(board.table)
+    if is_frame(known_games):
+        turns = as_frame(known_games)
+    else:
+        turns = read_turns(known_games, workers=workers)[0]
+    years = board.table["year"].drop_nulls().to_list() if "year" in board.table.columns else []
+    if not years:
+        raise InputError("these games do not say their year: nothing can be earlier than they are")
+    # Decisions know the year of a game: what surely stood before the event is of earlier years.
+    known = known_positions(turns, f"{min(years):04d}.01.01")
+    return sensitivity_variants(board.table, known=known)
+
+
+def _later(real: Performance, how: CheckPlan, read: Decisions) -> dict[str, float]:
+    if not how.later_elos:
+        return {}
+    for name, elo in how.later_elos.items():
+        if real.player in read.of_players([name]).table["mover"].to_list():
+            return {"rating after the event": float(elo)}
+    return {}
+
+
+def _told(
+    how: CheckPlan,
+    chosen: Calibration,
+    read: Decisions,
+    wanted: Sequence[str],
+    given: Sequence[float],
+) -> dict[str, Any]:
+    told = {name: value for name, value in vars(how).items() if name != "later_elos"}
+    told |= {"prior_odds": list(how.prior_odds), "calibration": chosen.name}
+    told |= {"given_ratings": given, "later_ratings": sorted(how.later_elos.values())}
+    told |= {"players": len(wanted), "digest": read.setup, "setup": dict(read.setup_details)}
+    return told
+
+
+def _notes(
+    rated: RatedDecisions,
+    chosen: Calibration,
+    honest: HonestPlayers,
+    read: Decisions,
+    how: CheckPlan,
+) -> dict[str, None]:
+    notes = [note.text for note in rated.notes]
+    if honest.caution:
+        notes.append(honest.caution)
+    notes.append(f"honest play: {honest.rests_on}")
+    if not honest.measured:
+        notes.append(
+            "there is no set of honest performances for this calibration: p rests on the model "
+            "alone, and may be too small"
+        )
+    notes += list(chosen.notes)
+    if len(read.errors):
+        kinds = read.errors.group_by("kind").len().sort("kind")
+        counts = ", ".join(f"{count} {kind}" for kind, count in kinds.iter_rows())
+        notes.append(
+            f"games with faults: {counts}; their other moves and results are used as given"
+        )
+    events = rated.table["event"].n_unique() if "event" in rated.table.columns else 1
+    if events > 1:
+        notes.append(f"games of {events} events are taken together here: check one event at a time")
+    if how.after_round is not None:
+        notes.append(f"games up to round {how.after_round} alone")
+    return dict.fromkeys(notes)
+
+
+def _enter(
+    looked_at: str | None,
+    store: str | Path | None,
+    made: Mapping[str, Any],
+    board: Board,
+    found: Sequence[Performance],
+    tested: Sequence[Performance],
+) -> str:
+    """Enter the look into the store's ledger, and say what it holds."""
+    if looked_at is None or store is None:
+        return ""
+    path = ledger.ledger_of(store)
+    events = ", ".join(board.table["event"].drop_nulls().unique().sort().to_list()) \
+        if "event" in board.table.columns else ""  # fmt: skip
+    options = dict(made["options"])
+    settings = {
+        name: options[name] for name in ("full", "after_round", "calibration", "digest", "draws")
+    }
+    settings["given_ratings"] = options["given_ratings"]
+
+    def digests_of(those: Sequence[Performance]) -> tuple[str, ...]:
+        return tuple(ledger.performance_digest(each.player, events) for each in those)
+
+    def look(kind: str, those: Sequence[Performance]) -> ledger.Look:
+        return ledger.Look(
+            time=looked_at,
+            kind=kind,
+            command=str(made["command"]),
+            inputs=tuple(str(one.get("sha256", "")) for one in made["inputs"]),
+            calibration=str(options["calibration"]),
+            players=tuple(each.player for each in those),
+            performances=digests_of(those),
+            settings={**settings, "full": kind == "full"},
+        )
+
+    screening = "sequential" if options["after_round"] is not None else "screen"
+    try:
+        # A full test shows the screening of all players as well: both are looks.
+        ledger.record(path, look(screening, found))
+        if tested:
+            ledger.record(path, look("full", tested))
+    except OutputError as error:
+        return f"This look could not be entered into the ledger: {error}."
+    digests = digests_of(tested or found)
+    told = ledger.summary(path, digests[0])
+    text = (
+        f"Looks taken with this store: {told.looks:,}, at {told.performances:,} performances, "
+        f"{told.tests:,} tests in all"
+    )
+    if tested:
+        text += f"; {told.looks_here} of them at this performance"
+    return f"{text}."
+
+
+__all__ = [
+    "Check",
+    "CheckPlan",
+    "FullTest",
+    "check",
+    "check_report_ending",
+    "correlation_text",
+    "parse_elos",
+    "round_number",
+    "words",
+]

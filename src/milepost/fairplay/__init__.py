@@ -1,0 +1,1 @@
+"""Tests of performances against honest play, with their false-alarm rates and their power."""

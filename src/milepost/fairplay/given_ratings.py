@@ -1,0 +1,376 @@
+"""The rating that each player brings to an event: in the games, in a table, or given by hand.
+
+A check compares a performance with the rating from *before* the event. Tags may say something else:
+some sources write the rating of the day, so that it follows the results under test. Within one
+event a player therefore has one rating, that of the first game, and whoever had several is told.
+What is given by hand wins over a table, and a table over the games.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from milepost.errors import InputError, TableError
+from milepost.games.players.find import PlayerFinder
+from milepost.games.players.names import normalise_names
+from milepost.games.rounds import round_numbers
+from milepost.io.files import read_table
+from milepost.tables import as_frame, is_frame
+
+IN_THE_GAME, GIVEN, TABLE = "in the game", "given", "table"
+"""Where a rating came from."""
+_HIGHEST_ELO = 4000
+_LISTED = 5
+"""So many names are listed in a message."""
+
+
+@dataclass(frozen=True)
+class Rating:
+    """A rating that somebody gave for a player."""
+
+    elo: int
+    """The rating."""
+    source: str
+    """`GIVEN` or `TABLE`."""
+    sd: float | None = None
+    """Its standard deviation; `None` = not given."""
+
+
+@dataclass(frozen=True)
+class RatingNote:
+    """Something to know about a player's rating."""
+
+    player: str
+    """The player's key; empty = about the ratings as a whole."""
+    text: str
+    """What to know; it names nobody."""
+
+
+@dataclass(frozen=True, eq=False)
+class RatedDecisions:
+    """Decisions in which every player has one rating an event."""
+
+    table: pl.DataFrame
+    """The decisions, `mover_elo` and `opponent_elo` replaced; all else as it was."""
+    sources: Mapping[str, str]
+    """Where each player's rating came from, by key; players without a rating are not in it."""
+    rating_sds: Mapping[str, float]
+    """The standard deviations that were given, by key."""
+    notes: tuple[RatingNote, ...]
+    """What to know about the ratings, in the order of the players' keys."""
+
+    @property
+    def unrated(self) -> list[str]:
+        """The keys of the players without a rating."""
+        return [key for key in _players_of(self.table)["key"] if key not in self.sources]
+
+
+def parse_elos(items: Iterable[str]) -> list[tuple[str, int]]:
+    """Return the names and ratings of texts such as ``"Quillfeather, Ada=1850"``.
+
+    Raises
+    ------
+    InputError
+        If a text is not of this form, or its number is no rating.
+    """
+    pairs = []
+    for item in items:
+        name, sign, number = item.rpartition("=")
+        if not (sign and name.strip() and number.strip()):
+            raise InputError(f"expected NAME=ELO, such as Smith=1850, got {item!r}")
+        pairs.append((name.strip(), _elo(number.strip(), name.strip())))
+    return pairs
+
+
+def read_ratings(path: str | Path) -> pl.DataFrame:
+    """Read a table of ratings: CSV, NDJSON or Parquet; see `with_given_ratings`."""
+    return read_table(path)
+
+
+def with_given_ratings(
+    decisions: Any,
+    *,
+    elos: Iterable[tuple[str, float]] = (),
+    table: str | Path | pl.DataFrame | Any | None = None,
+    whole_list: bool = False,
+) -> RatedDecisions:
+    """Return decisions in which every player has the rating from before the event.
+
+    Parameters
+    ----------
+    decisions
+        A decisions table (polars, pandas, Arrow); see `milepost.tables.DECISIONS`. The first game
+        of an event is the one of the earliest `date` (where the table has that column), then of the
+        earliest `round`, then the one that stands first. An event that goes on into the next year
+        is one event if its rounds go on too.
+    elos
+        Names and ratings given by hand; a name may be a key, or a part of a name that means one
+        player. See `parse_elos`.
+    table
+        A file or frame with the columns `player` or `name`, `elo`, and perhaps `rating_sd`. Rows
+        without a rating, or with 0, as lists of members have them, give nothing.
+    whole_list
+        The table is a list of many who are not in these games: only whole names count there, and
+        rows that mean nobody are passed over.
+
+    Returns
+    -------
+    RatedDecisions
+
+    Raises
+    ------
+    InputError
+        If a name means nobody or several players, a player is given two ratings by one source, or a
+        number is no rating.
+    TableError
+        If the decisions name no mover, or the ratings lack a column.
+    """
+    frame = as_frame(decisions)
+    missing = [name for name in ("game_id", "mover") if name not in frame.columns]
+    if missing:
+        raise TableError(f"the decisions table needs the columns {', '.join(missing)}")
+    players = _players_of(frame)
+    finder = PlayerFinder(players)
+    by_table = {} if table is None else _of_table(table, players, finder, whole_list=whole_list)
+    by_hand = _of_items(elos, finder)
+    ratings = by_table | by_hand
+
+    numbered = frame.with_columns(_event_numbers(frame))
+    in_games = _elos_in_games(numbered)
+    first = in_games.group_by("event_number", "player", maintain_order=True).agg(
+        pl.col("elo").drop_nulls().first()
+    )
+    known = first.with_columns(
+        pl.coalesce(
+            pl.col("player").replace_strict(
+                {key: rating.elo for key, rating in ratings.items()},
+                default=None,
+                return_dtype=pl.Int32,
+            ),
+            "elo",
+        ).alias("elo")
+    )
+    rated = known.filter(pl.col("elo").is_not_null())["player"].unique()
+    sources = {key: ratings[key].source if key in ratings else IN_THE_GAME for key in sorted(rated)}
+    notes = _notes(in_games, ratings)
+    sds = {key: rating.sd for key, rating in sorted(ratings.items()) if rating.sd is not None}
+    return RatedDecisions(_replaced(frame, numbered, known), sources, sds, notes)
+
+
+def _players_of(frame: pl.DataFrame) -> pl.DataFrame:
+    """Key, name and games of everybody in the decisions, mover or opponent, sorted by key."""
+    parts = []
+    for side in ("mover", "opponent"):
+        if side in frame.columns:
+            has_names = f"{side}_name" in frame.columns
+            name = pl.col(f"{side}_name") if has_names else pl.col(side)
+            parts.append(
+                frame.select(pl.col(side).alias("key"), name.alias("name"), "game_id").unique()
+            )
+    return (
+        pl.concat(parts)
+        .filter(pl.col("key").is_not_null())
+        .group_by("key")
+        .agg(pl.col("name").drop_nulls().sort().first(), pl.col("game_id").n_unique())
+        .select("key", "name", pl.col("game_id").cast(pl.Int64).alias("games"))
+        .sort("key")
+    )
+
+
+def _of_items(items: Iterable[tuple[str, float]], finder: PlayerFinder) -> dict[str, Rating]:
+    ratings: dict[str, Rating] = {}
+    for name, number in items:
+        _add(ratings, finder.find(name).key, Rating(_elo(number, name), GIVEN), name)
+    return ratings
+
+
+def _of_table(
+    table: Any, players: pl.DataFrame, finder: PlayerFinder, *, whole_list: bool
+) -> dict[str, Rating]:
+    shown = "the table of ratings" if is_frame(table) else str(table)
+    rows = _rating_rows(as_frame(table) if is_frame(table) else read_ratings(table), shown)
+    if whole_list:
+        whole = {*normalise_names(players["name"]), *normalise_names(players["key"])} - {None}
+        rows = rows.filter(normalise_names(rows["name"]).is_in(sorted(whole)))
+    ratings: dict[str, Rating] = {}
+    problems: list[str] = []
+    for name, number, sd in rows.iter_rows():
+        try:
+            rating = Rating(_elo(number, name), TABLE, _sd(sd, name))
+            _add(ratings, finder.find(name).key, rating, name)
+        except InputError as problem:
+            problems.append(str(problem))
+    if problems:
+        more = f"; and {len(problems) - _LISTED:,} more" if len(problems) > _LISTED else ""
+        raise InputError(f"{shown}: {'; '.join(problems[:_LISTED])}{more}")
+    return ratings
+
+
+def _rating_rows(frame: pl.DataFrame, shown: str) -> pl.DataFrame:
+    """Name, rating and standard deviation of the rows that have a name and a rating."""
+    by_lower = {name.strip().lower(): name for name in reversed(frame.columns)}
+    name = by_lower.get("player", by_lower.get("name"))
+    elo = by_lower.get("elo")
+    if name is None or elo is None:
+        raise TableError(
+            f"{shown}: ratings need the columns player (or name) and elo; "
+            f"found {', '.join(frame.columns) or 'none'}"
+        )
+    sd = by_lower.get("rating_sd")
+    rows = frame.select(
+        pl.col(name).cast(pl.String).str.strip_chars().alias("name"),
+        pl.col(elo).cast(pl.String).str.strip_chars().alias("elo"),
+        (pl.lit(None) if sd is None else pl.col(sd)).cast(pl.String).str.strip_chars().alias("sd"),
+    )
+    told = pl.col("name", "elo").is_not_null() & (pl.col("name", "elo") != "")
+    return rows.filter(pl.all_horizontal(told), ~pl.col("elo").str.contains(r"^0+(\.0*)?$"))
+
+
+def _add(ratings: dict[str, Rating], key: str, rating: Rating, name: str) -> None:
+    before = ratings.setdefault(key, rating)
+    if before != rating:
+        which = "elo" if before.elo != rating.elo else "sd"
+        one, two = getattr(before, which), getattr(rating, which)
+        raise InputError(f"{name!r} is given two ratings: {which} {one} and {two}")
+
+
+def _elo(number: str | float, name: str) -> int:
+    try:
+        elo = round(float(number))
+    except (ValueError, OverflowError):
+        elo = 0
+    if not 0 < elo < _HIGHEST_ELO:
+        raise InputError(f"the Elo of {name!r} must be a number up to {_HIGHEST_ELO}: {number!r}")
+    return elo
+
+
+def _sd(number: str | None, name: str) -> float | None:
+    if not number:
+        return None
+    try:
+        sd = float(number)
+    except ValueError:
+        sd = 0.0
+    if not 0 < sd < _HIGHEST_ELO:
+        raise InputError(f"the rating_sd of {name!r} must be a number over 0: {number!r}")
+    return sd
+
+
+def _event_numbers(frame: pl.DataFrame) -> pl.Series:
+    """A number for the event of each row: its name, and years whose rounds go on."""
+    about = frame.with_columns(
+        _column(frame, "event", pl.String),
+        _column(frame, "year", pl.Int32),
+        round_numbers(_column(frame, "round", pl.String)).alias("number"),
+    ).select("event", "year", "number")
+    spans = (
+        about.group_by("event", "year")
+        .agg(pl.col("number").min().alias("first"), pl.col("number").max().alias("last"))
+        .sort("event", "year", nulls_last=True)
+    )
+    numbers: list[int] = []
+    before: tuple[Any, ...] | None = None
+    for event, year, first, last in spans.iter_rows():
+        goes_on = (
+            before is not None
+            and None not in (year, first, *before[1:])
+            and before[:2] == (event, year - 1)
+            and before[2] < first
+        )
+        numbers.append(numbers[-1] + (not goes_on) if numbers else 0)
+        before = (event, year, last)
+    spans = spans.with_columns(pl.Series("event_number", numbers, dtype=pl.Int64))
+    return about.join(
+        spans, on=["event", "year"], how="left", nulls_equal=True, maintain_order="left"
+    )["event_number"]
+
+
+def _elos_in_games(numbered: pl.DataFrame) -> pl.DataFrame:
+    """Event, player, game, round and Elo, the first game of a player and event first."""
+    date = _column(numbered, "date", pl.String)
+    whole_date = pl.when(date.str.contains(r"^\d{4}\.\d{2}\.\d{2}$")).then(date)
+    parts = [
+        numbered.select(
+            "event_number",
+            pl.col(side).alias("player"),
+            "game_id",
+            _column(numbered, "year", pl.Int32).alias("year"),
+            whole_date.alias("date"),
+            _column(numbered, "round", pl.String).alias("round"),
+            _column(numbered, f"{side}_elo", pl.Int32).alias("elo"),
+            pl.int_range(pl.len()).alias("row"),
+        )
+        for side in ("mover", "opponent")
+        if side in numbered.columns
+    ]
+    return (
+        pl.concat(parts)
+        .filter(pl.col("player").is_not_null())
+        .group_by("event_number", "player", "game_id")
+        .agg(
+            pl.col("year", "date", "round").drop_nulls().first(),
+            pl.col("elo").sort_by("row").drop_nulls().first(),
+            pl.col("row").min(),
+        )
+        .with_columns(round_numbers(pl.col("round")).alias("number"))
+        .sort("player", "event_number", "year", "date", "number", "row", nulls_last=True)
+    )
+
+
+def _notes(in_games: pl.DataFrame, ratings: Mapping[str, Rating]) -> tuple[RatingNote, ...]:
+    """What to know of players whose ratings do not agree; at most one note a player and event."""
+    notes = []
+    for part in in_games.partition_by("player", "event_number", maintain_order=True):
+        player = part["player"][0]
+        elos = part["elo"].drop_nulls().unique(maintain_order=True).to_list()
+        text = _replacement(elos, ratings[player]) if player in ratings else _choice(part, elos)
+        if text:
+            notes.append(RatingNote(player, text))
+    return tuple(dict.fromkeys(notes))
+
+
+def _replacement(elos: list[int], rating: Rating) -> str:
+    """What a given rating replaces; empty = nothing."""
+    others = ", ".join(str(elo) for elo in elos if elo != rating.elo)
+    where = "given by hand" if rating.source == GIVEN else "of the table of ratings"
+    return f"{rating.elo} {where} is used instead of {others} in the games" if others else ""
+
+
+def _choice(part: pl.DataFrame, elos: list[int]) -> str:
+    """Which of the Elos in the games is used; empty = they all say the same."""
+    if len(elos) > 1:
+        first = part.filter(pl.col("elo").is_not_null()).row(0, named=True)
+        where = "the first game" if first["round"] is None else f"round {first['round']}"
+        others = ", ".join(str(elo) for elo in elos[1:])
+        return (
+            f"the Elo differs between games of one event: {elos[0]} in {where}, later {others}; "
+            f"{elos[0]} is used for all games, since only a rating from before the event keeps the "
+            "guarantee"
+        )
+    missing = part["elo"].null_count()
+    if elos and missing:
+        told = f"the Elo is missing in {missing:,} of {len(part):,} games of one event"
+        return f"{told}: {elos[0]} of the others is used"
+    return ""
+
+
+def _replaced(frame: pl.DataFrame, numbered: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
+    for side in ("mover", "opponent"):
+        if side in frame.columns:
+            elos = numbered.select("event_number", pl.col(side).alias("player")).join(
+                known, on=["event_number", "player"], how="left", maintain_order="left"
+            )["elo"]
+            frame = frame.with_columns(elos.cast(pl.Int32).alias(f"{side}_elo"))
+    return frame
+
+
+def _column(frame: pl.DataFrame, name: str, dtype: Any) -> pl.Expr:
+    """A column that a table may lack."""
+    if name in frame.columns:
+        return pl.col(name).cast(dtype)
+    return pl.lit(None, dtype=dtype).alias(name)

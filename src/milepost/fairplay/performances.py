@@ -1,0 +1,258 @@
+"""Performances: the turns of one player in one event, with all that the tests ask of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from milepost.choice.evaluation.evaluate import Prepared, ln_probabilities, prepare
+from milepost.choice.spreads import Floats, Ints, Spreads
+from milepost.errors import InputError
+from milepost.fairplay import menu
+from milepost.fairplay.assistants import helped_probabilities
+from milepost.fairplay.evidence import (
+    NODES,
+    Chosen,
+    Evidence,
+    Turns,
+    after_each_game,
+    game_mixing,
+    gather,
+    strength_prior,
+)
+from milepost.fairplay.honest import HonestPlayers
+from milepost.fairplay.standard_scores import Scored, TurnScores, score, towards_help, turn_scores
+from milepost.intrinsic.calibration.calibration import Calibration
+from milepost.intrinsic.rating.likelihood_grid import Ladder, climb
+
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Board:
+    """Decisions of an event, worked out once for all players and tests."""
+
+    table: pl.DataFrame
+    """The decisions of players with a rating; see `milepost.tables.DECISIONS`."""
+    calibration: Calibration
+    """The agents."""
+    honest: HonestPlayers
+    """The people."""
+    prepared: Prepared
+    """The decisions, ready for the agents."""
+    ladder: Ladder
+    """What agents of all ratings say of the choices."""
+    scores: TurnScores
+    """The figures beside those of agents of the players' own ratings."""
+    helped: Floats
+    """Probability of every option for every assistant, assistants × options."""
+    assistants: tuple[str, ...]
+    """Their names."""
+
+    @property
+    def spreads(self) -> Spreads:
+        """The decisions."""
+        return self.prepared.spreads
+
+    @cached_property
+    def direction(self) -> Floats:
+        """Where help moves the figures of each turn: the mean over the menu's assistants."""
+        who = menu.weights(len(self.assistants) - len(menu.HELPERS)).sum(axis=(0, 2))
+        return towards_help(self.scores, self.spreads.offsets, who @ self.helped)
+
+    @cached_property
+    def helped_chosen(self) -> Floats:
+        """Probability of each choice for every assistant, assistants × turns."""
+        at = self.spreads.offsets[:-1] + self.spreads.chosen
+        answer: Floats = self.helped[:, at]
+        return answer
+
+    @cached_property
+    def players(self) -> list[str]:
+        """The keys of the players, in their order in the table."""
+        return self.table["mover"].unique(maintain_order=True).to_list()
+
+    def map_error(self, rating: float) -> float:
+        """Return the standard error of the calibration at a rating."""
+        return float(np.interp(rating, *self.calibration.map_error))
+
+
+def make_board(
+    table: pl.DataFrame,
+    calibration: Calibration,
+    honest: HonestPlayers,
+    *,
+    juries: Sequence[tuple[str, Floats]] = (),
+) -> Board:
+    """Work out what all tests need.
+
+    Parameters
+    ----------
+    table
+        Decisions; those of players without a rating are left out.
+    calibration, honest
+        The agents and the people.
+    juries
+        Further assistants: a name, and the probability of every option of the rated decisions.
+
+    Raises
+    ------
+    InputError
+        If no decision is of a player with a rating, or the calibration reads no likelihood.
+    """
+    if calibration.map.reading != "likelihood":
+        raise InputError(
+            f"the map of {calibration.name} gives no likelihood of moves: take another"
+        )
+    rated = table.filter(pl.col("mover_elo").is_not_null(), pl.col("mover").is_not_null())
+    if not len(rated):
+        raise InputError("no turn is of a player with a rating: give ratings from before the event")
+    spreads = Spreads.from_table(rated)
+    path = calibration.map.path
+    prepared = prepare(spreads, path.model)
+    own = rated["mover_elo"].cast(pl.Float64).to_numpy()
+    helped = np.concatenate([helped_probabilities(spreads), *(each[None] for _, each in juries)])
+    return Board(
+        table=rated,
+        calibration=calibration,
+        honest=honest,
+        prepared=prepared,
+        ladder=climb(prepared, path),
+        scores=turn_scores(prepared, path, own),
+        helped=helped,
+        assistants=(*menu.HELPERS, *(name for name, _ in juries)),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Performance:
+    """One player's turns in one event."""
+
+    board: Board
+    """Where they come from."""
+    player: str
+    """The player's key."""
+    rating: float
+    """The rating from before the event."""
+    rating_sd: float
+    """What is known of its own uncertainty."""
+    rows: Ints
+    """Its turns on the board, game after game."""
+    game_ids: tuple[str, ...]
+    """The games, in the order in which they were played as far as that is known."""
+    turns: Turns
+    """What does not depend on the choices."""
+
+    def __len__(self) -> int:
+        """Return the number of turns."""
+        return len(self.rows)
+
+    @property
+    def games(self) -> int:
+        """How many games there are."""
+        return self.turns.games
+
+    @cached_property
+    def nodes(self) -> Floats:
+        """The ratings of the nodes of strength."""
+        middle = self.board.honest.middle(self.rating)
+        rungs = self.board.ladder.rungs
+        answer: Floats = np.clip(middle + NODES, rungs[0], rungs[-1])
+        return answer
+
+    @cached_property
+    def chosen(self) -> Chosen:
+        """What was chosen."""
+        ladder = self.board.ladder.take(self.rows)
+        return Chosen(ladder.rows()(self.nodes), self.board.helped_chosen[:, self.rows])
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """The evidence ratio of all games."""
+        return gather(self.turns, self.chosen)
+
+    def follow(self) -> list[Evidence]:
+        """Return the evidence after each game, carried forward."""
+        return after_each_game(self.turns, self.chosen)
+
+    @cached_property
+    def scored(self) -> Scored:
+        """The standard scores."""
+        board = self.board
+        honest = board.honest.variation(self.rating, board.map_error(self.rating), self.rating_sd)
+        return score(board.scores, board.direction, honest, self.rows)
+
+    def option_probabilities(self) -> Floats:
+        """Return the logarithms of all options' probabilities at the nodes, options × nodes."""
+        board, path = self.board, self.board.calibration.map.path
+        part = prepare(board.spreads.take(self.rows), path.model)
+        columns = [ln_probabilities(path.model, part, path.theta(node)) for node in self.nodes]
+        return np.stack(columns, axis=1)
+
+
+def performance(
+    board: Board, player: str, *, rating_sd: float = 0.0, keep: Bools | None = None
+) -> Performance:
+    """Return the performance of a player.
+
+    Parameters
+    ----------
+    board
+        The event.
+    player
+        The player's key.
+    rating_sd
+        What is known of the rating's own uncertainty.
+    keep
+        Which turns of the board count [default: all].
+
+    Raises
+    ------
+    InputError
+        If there are none.
+    """
+    wanted = (board.table["mover"] == player).to_numpy()
+    here = np.flatnonzero(wanted if keep is None else wanted & keep)
+    if not len(here):
+        raise InputError(f"no turn of {player} is there")
+    part = board.table[here]
+    about = part.select("game_id", "ply").with_row_index("row")
+    if "round_number" in part.columns:
+        about = about.with_columns(part["round_number"])
+    else:
+        about = about.with_columns(pl.lit(None, dtype=pl.Int64).alias("round_number"))
+    # Games by round where it is known, else as they stand; turns by ply.
+    first = about.group_by("game_id", maintain_order=True).agg(
+        pl.col("round_number").first(), pl.col("row").first()
+    )
+    order = first.sort("round_number", "row", nulls_last=True).with_row_index("game")
+    ordered = about.join(order.select("game_id", "game"), on="game_id").sort("game", "ply")
+    rows = here[ordered["row"].to_numpy()]
+    game = ordered["game"].to_numpy()
+    starts = np.concatenate([[0], np.flatnonzero(np.diff(game)) + 1, [len(game)]]).astype(np.int64)
+    rating = float(part["mover_elo"][0])
+    honest, ladder = board.honest, board.ladder
+    middle = honest.middle(rating)
+    information = np.add.reduceat(ladder.take(rows).information_at(middle), starts[:-1])
+    best = board.spreads.values[board.spreads.offsets[:-1]][rows]
+    sd = honest.strength_sd(rating, board.map_error(rating), rating_sd)
+    turns = Turns(
+        starts=starts,
+        chances=menu.chances(board.scores.error[rows], best),
+        prior=strength_prior(sd),
+        mixing=game_mixing(information, honest.game_dispersion, honest.game_sd),
+    )
+    return Performance(
+        board, player, rating, rating_sd, rows, tuple(order["game_id"].to_list()), turns
+    )
+
+
+def performances(board: Board, *, rating_sd: dict[str, float] | None = None) -> list[Performance]:
+    """Return the performances of all players on a board."""
+    known = rating_sd or {}
+    return [performance(board, key, rating_sd=known.get(key, 0.0)) for key in board.players]

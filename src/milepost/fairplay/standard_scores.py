@@ -1,0 +1,249 @@
+"""Standard scores of a performance: match rate, error and likelihood, together and honestly.
+
+For every turn three figures are compared with what an agent of the player's own rating would have:
+whether the best option was taken (*match*), how much was lost on the scale of differences
+(*error*, counted so that less is more), and how likely the choice was (*likelihood*). Their sums
+are correlated by more than a half, so they are never added up as if they were independent: with V
+their covariance and d the way in which help would move them, the one test that a small share of
+help moves most is
+
+    z = d' V⁻¹ S / √(d' V⁻¹ d),        V = Φ^½ C Φ^½ + σ² g g',
+
+where C is the agents' covariance, Φ how much more real games vary (one number a figure), g the
+derivative of the sums by the rating, and σ how far honest players, and whole events, lie off their
+rating. S is centred by what honest players show. This is the locally best one-sided test of a
+normal mean (Cox & Hinkley 1974, ch. 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import norm
+
+from milepost.choice.evaluation.evaluate import Prepared, evaluate, ln_probabilities
+from milepost.choice.spreads import Floats, Ints
+from milepost.intrinsic.calibration.paths import AgentPath
+
+FIGURES = ("match", "error", "likelihood")
+"""The three figures; all rise with skill."""
+_STEP = 25.0
+"""Derivatives by the rating are taken over so many points to either side."""
+_LEAST_LN = -50.0
+
+
+@dataclass(frozen=True, eq=False)
+class TurnScores:
+    """The three figures of every turn, beside what agents of the player's own rating have."""
+
+    options: Floats
+    """Of every option, options × 3."""
+    probabilities: Floats
+    """Of every option, for an agent of the player's own rating."""
+    chosen: Floats
+    """Of the chosen option, turns × 3."""
+    expected: Floats
+    """Expected, turns × 3."""
+    covariance: Floats
+    """Of one turn's figures, turns × 3 × 3."""
+    slope: Floats
+    """Derivative of the expected figures by the rating, turns × 3."""
+    error: Floats
+    """The expected scaled error: how hard the turn is for this rating."""
+
+
+def turn_scores(prepared: Prepared, path: AgentPath, own: Floats) -> TurnScores:
+    """Work the figures out.
+
+    Parameters
+    ----------
+    prepared
+        The decisions, prepared for the path's model.
+    path
+        The agents.
+    own
+        The player's rating, for each decision.
+    """
+    spreads = prepared.spreads
+    starts = spreads.offsets[:-1]
+    said = evaluate(
+        path.model, prepared, path.theta(own), probabilities=True, along=path.slope(own)
+    )
+    p = said.probabilities
+    with np.errstate(divide="ignore"):
+        ln_p = np.maximum(np.log(p), _LEAST_LN)
+    place = np.arange(len(p)) - np.repeat(starts, spreads.counts)
+    options = np.stack([(place == 0).astype(np.float64), -prepared.finite_delta, ln_p], axis=1)
+    expected = np.add.reduceat(p[:, None] * options, starts)
+    apart = options - np.repeat(expected, spreads.counts, axis=0)
+    products = p[:, None, None] * apart[:, :, None] * apart[:, None, :]
+    above, below = (
+        np.exp(ln_probabilities(path.model, prepared, path.theta(own + step)))
+        for step in (_STEP, -_STEP)
+    )
+    moves = ((above - below) / (2 * _STEP))[:, None] * options
+    return TurnScores(
+        options=options,
+        probabilities=p,
+        chosen=options[starts + spreads.chosen],
+        expected=expected,
+        covariance=np.add.reduceat(products, starts),
+        slope=np.add.reduceat(moves, starts),
+        error=said.error,
+    )
+
+
+def towards_help(scores: TurnScores, offsets: Ints, helped: Floats) -> Floats:
+    """Return by how much each turn's expected figures move if it is helped, turns × 3.
+
+    Parameters
+    ----------
+    scores
+        The figures.
+    offsets
+        Turn t has the options ``offsets[t]`` to ``offsets[t + 1]``.
+    helped
+        Probability of every option for the assistant.
+    """
+    with_help = np.add.reduceat(helped[:, None] * scores.options, offsets[:-1])
+    answer: Floats = with_help - scores.expected
+    return answer
+
+
+@dataclass(frozen=True, eq=False)
+class HonestVariation:
+    """How honest players' figures vary about those of agents of their rating."""
+
+    bias: Floats
+    """What a turn's figures exceed the agents' by in the mean."""
+    dispersion: Floats
+    """By how much more the figures of games vary than agents'."""
+    sd: float
+    """How far players, events and the map are off, in rating points."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """The standard scores of one performance."""
+
+    raw: Floats
+    """z of the three figures, as if players were agents."""
+    adjusted: Floats
+    """z of the three figures among honest players."""
+    correlation: Floats
+    """Their correlation among honest players, 3 × 3."""
+    combined: float
+    """The one test."""
+    weights: Floats
+    """What it makes of the centred sums."""
+    shift: float
+    """By how much z moves if every turn is helped."""
+
+    @property
+    def p(self) -> float:
+        """Probability that an honest player does as well or better, by the normal law."""
+        return float(norm.sf(self.combined))
+
+    def power(self, share: float, false_alarms: float) -> float:
+        """Return the probability to notice a share of helped turns, by the normal law."""
+        return float(norm.sf(norm.isf(false_alarms) - share * self.shift))
+
+
+def score(
+    scores: TurnScores, direction: Floats, honest: HonestVariation, rows: Ints | slice
+) -> Scored:
+    """Return the standard scores of some turns, all of one performance.
+
+    Parameters
+    ----------
+    scores, direction
+        The figures of all turns, and where help moves them.
+    honest
+        How honest players vary.
+    rows
+        The turns.
+    """
+    apart = (scores.chosen - scores.expected)[rows]
+    count = len(apart)
+    return score_sums(
+        apart.sum(axis=0),
+        count,
+        scores.covariance[rows].sum(axis=0),
+        scores.slope[rows].sum(axis=0),
+        direction[rows].sum(axis=0),
+        honest,
+    )
+
+
+def score_sums(
+    sums: Floats,
+    turns: int,
+    covariance: Floats,
+    slope: Floats,
+    direction: Floats,
+    honest: HonestVariation,
+) -> Scored:
+    """Return the standard scores, given the sums over the turns."""
+    variance = honest_covariance(covariance, slope, honest)
+    own = np.maximum(np.diag(covariance), 1e-12)
+    sd = np.sqrt(np.maximum(np.diag(variance), 1e-12))
+    centred = sums - turns * honest.bias
+    # Turns where nothing can be chosen between leave V singular: a ridge far below its smallest.
+    ridge = variance + 1e-9 * np.diag(sd**2)
+    weights = np.asarray(np.linalg.solve(ridge, direction), dtype=np.float64)
+    scale = float(np.sqrt(np.maximum(weights @ variance @ weights, 1e-12)))
+    return Scored(
+        raw=sums / np.sqrt(own),
+        adjusted=centred / sd,
+        correlation=variance / np.outer(sd, sd),
+        combined=float(weights @ centred) / scale,
+        weights=weights / scale,
+        shift=float(weights @ direction) / scale,
+    )
+
+
+def honest_covariance(covariance: Floats, slope: Floats, honest: HonestVariation) -> Floats:
+    """Return V: agents' covariance, stretched as real games vary, and what ratings are off by."""
+    stretch = np.sqrt(honest.dispersion)
+    answer: Floats = covariance * np.outer(stretch, stretch) + honest.sd**2 * np.outer(slope, slope)
+    return answer
+
+
+def within_performances(
+    sums: Floats, covariance: Floats, turns: Floats, performances: Ints
+) -> Floats:
+    """Return by how much more the figures of player-games vary than agents', within performances.
+
+    Σ over performances of the squared deviations of a game's sums from what the performance's mean
+    rate a turn makes of it, over its expectation for agents.
+
+    Parameters
+    ----------
+    sums, covariance, turns
+        Of each player-game: figures less expected ones, the agents' covariance, turns.
+    performances
+        Which performance it belongs to.
+    """
+    above, below = np.zeros(3), np.zeros(3)
+    for performance in np.unique(performances):
+        rows = np.flatnonzero(performances == performance)
+        if len(rows) < 2:
+            continue
+        share = turns[rows] / turns[rows].sum()
+        apart = sums[rows] - share[:, None] * sums[rows].sum(axis=0)
+        own = np.diagonal(covariance[rows], axis1=1, axis2=2)
+        above += (apart**2).sum(axis=0)
+        # Var(S_g - w_g ΣS) = (1 - 2 w_g) C_g + w_g² ΣC.
+        below += ((1 - 2 * share)[:, None] * own + share[:, None] ** 2 * own.sum(axis=0)).sum(
+            axis=0
+        )
+    answer: Floats = above / below
+    return answer
+
+
+def correlation_text(correlation: Floats, names: Sequence[str] = FIGURES) -> str:
+    """Return the correlations in words."""
+    pairs = [(0, 1), (0, 2), (1, 2)]
+    return ", ".join(f"{names[i]} and {names[j]} {correlation[i, j]:.2f}" for i, j in pairs)
