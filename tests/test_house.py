@@ -25,7 +25,7 @@ FACE: list[str] = vars(milepost)["__all__"]
 # What each folder may import, besides itself, io and the modules at the top: the arrows of the
 # design. choice and fit know nothing of chess; history takes intrinsic evidence only as a table.
 _MOVES = {"games", "analysis", "choice", "fit", "intrinsic"}
-_STAGES = {*_MOVES, "history", "report"}
+_STAGES = {*_MOVES, "fairplay", "history", "report"}
 ALLOWED = {
     "io": set[str](),
     "games": set[str](),
@@ -33,8 +33,9 @@ ALLOWED = {
     "choice": set[str](),
     "fit": {"choice"},
     "intrinsic": {"games", "analysis", "choice", "fit"},
+    "fairplay": _MOVES,
     "history": {"games"},
-    "report": {*_MOVES, "history"},
+    "report": {*_MOVES, "fairplay", "history"},
     "api": _STAGES,
     "papers": {*_STAGES, "api"},
     "play": {*_MOVES, "report", "api"},

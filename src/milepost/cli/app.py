@@ -17,6 +17,7 @@ from milepost import __version__
 from milepost.cli.commands import (
     analyse,
     calibrate,
+    check,
     demo,
     fit_rows,
     fits,
@@ -45,6 +46,7 @@ _RESUMES = {
     "players",
     "select",
     "analyse",
+    "check",
     "fit-row",
     "demo",
     "reproduce",
@@ -114,6 +116,7 @@ app.command("follow")(follow.follow)
 app.command("calibrate")(calibrate.calibrate)
 app.command("calibrations")(calibrate.calibrations)
 app.command("rate")(rate.rate)
+app.command("check")(check.check)
 app.command("likelihood")(likelihood.likelihood)
 app.command("history", cls=pointing(history.MOVED))(history.history)
 app.command("rank")(questions.rank)

@@ -1,16 +1,19 @@
 """Pages: one self-contained HTML file of text, tables and charts, without scripts.
 
-Everything that is not our own template is escaped. A page says how it was made at its end.
+Everything that is not our own template is escaped. A page says how it was made at its end. Sections
+can stand side by side, fill a printed sheet, or lie in a fold that is not printed;
+`milepost.report.printed` makes a PDF of the same sections.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
@@ -38,6 +41,8 @@ class Text:
     """Paragraphs, parted by empty lines; a paragraph of lines that begin with ``- `` is a list."""
     title: str = ""
     """Its heading; empty = none."""
+    look: Literal["", "box", "large", "code"] = ""
+    """In a frame, in large type, or as typed; empty = as all text."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +61,8 @@ class Table:
     """Show only so many rows, and say so."""
     links: Mapping[str, str] = field(default_factory=dict)
     """Where the texts of the first column lead to, by text."""
+    numbers: tuple[str, ...] = ()
+    """Columns of texts that stand to the right, as numbers do."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,12 +80,44 @@ class Chart:
 
 
 @dataclass(frozen=True, eq=False)
+class Beside:
+    """Sections side by side, two in a row; below each other where a screen is narrow."""
+
+    sections: tuple[Text | Table | Chart, ...]
+    """What stands there, row by row."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sheet:
+    """Sections that begin a new page when printed."""
+
+    sections: tuple[Text | Table | Chart | Beside, ...]
+    """What it holds, in order."""
+    title: str = ""
+    """Its heading; empty = none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """Sections that are closed until somebody opens them, and that are never printed."""
+
+    title: str
+    """What stands on it."""
+    sections: tuple[Text | Table | Chart | Beside, ...]
+    """What it holds, in order."""
+
+
+Section = Text | Table | Chart | Beside | Sheet | Fold
+"""What a page may hold."""
+
+
+@dataclass(frozen=True, eq=False)
 class Page:
     """A page."""
 
     title: str
     """Its title and first heading."""
-    sections: tuple[Text | Table | Chart, ...]
+    sections: tuple[Section, ...]
     """What it holds, in order."""
     provenance: Mapping[str, Any]
     """How it was made (see `milepost.io.files.provenance`)."""
@@ -98,12 +137,16 @@ def page_text(page: Page) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     ).get_template("page.html")
-    sections = [_section(each, number) for number, each in enumerate(page.sections)]
+    numbers = count()
+    sections = [_section(section, numbers) for section in page.sections]
+    style = (_HERE / "page.css").read_text(encoding="utf-8")
+    if any(isinstance(section, Beside | Sheet | Fold) for section in page.sections):
+        style += (_HERE / "sheets.css").read_text(encoding="utf-8")
     return template.render(
         title=page.title,
         lead=page.lead,
         sections=sections,
-        style=Markup((_HERE / "page.css").read_text(encoding="utf-8")),  # noqa: S704
+        style=Markup(style),  # noqa: S704
         provenance=json.dumps(
             dict(page.provenance), indent=1, sort_keys=True, ensure_ascii=False, default=str
         ),
@@ -148,15 +191,26 @@ def cell_texts(column: pl.Series, digits: int | None = None) -> list[str]:
     return [_cell_text(value) for value in column.to_list()]
 
 
-def _section(section: Text | Table | Chart, number: int) -> dict[str, Any]:
+def _section(section: Section, numbers: Iterator[int]) -> dict[str, Any]:
+    number = next(numbers)
     if isinstance(section, Text):
-        return {"kind": "text", "title": section.title, "blocks": _blocks(section.body)}
+        return {"kind": "text", "title": section.title, "look": section.look,
+                "blocks": text_blocks(section)}  # fmt: skip
     if isinstance(section, Chart):
         return {"kind": "chart", "title": section.title, "note": section.note,
                 "svg": _svg(section, number)}  # fmt: skip
+    if isinstance(section, Table):
+        return table_cells(section)
+    inner = [_section(part, numbers) for part in section.sections]
+    kind = type(section).__name__.lower()
+    return {"kind": kind, "title": getattr(section, "title", ""), "sections": inner}
+
+
+def table_cells(section: Table) -> dict[str, Any]:
+    """Return a table as texts: its `columns` with name and side, its `rows` of cells."""
     frame = section.frame if section.most is None else section.frame.head(section.most)
     columns = [cell_texts(frame[name], section.digits.get(name)) for name in frame.columns]
-    numeric = [frame[name].dtype.is_numeric() for name in frame.columns]
+    numeric = [frame[name].dtype.is_numeric() or name in section.numbers for name in frame.columns]
     rows = []
     for texts in zip(*columns, strict=True):
         cells = [
@@ -191,9 +245,12 @@ def _svg(section: Chart, number: int) -> Any:
     return Markup(text)  # noqa: S704
 
 
-def _blocks(body: str) -> list[dict[str, Any]]:
+def text_blocks(section: Text) -> list[dict[str, Any]]:
+    """Return a text as paragraphs (`text`) and lists (`items`)."""
+    if section.look == "code":
+        return [{"items": [], "text": section.body}]
     blocks = []
-    for paragraph in body.split("\n\n"):
+    for paragraph in section.body.split("\n\n"):
         lines = [line.strip() for line in paragraph.strip().splitlines()]
         if not lines:
             continue

@@ -1,0 +1,69 @@
+"""How long screening an event takes, beside the engine time that it rests on.
+
+    python benchmarks/bench_check.py [--data DIR]
+
+A complete event of 45 games whose evaluations are stored (`../shared/data/analysis/events`), on one
+core: reading games and evaluations, then everything that `milepost check` prints. The engine's time
+is measured in the same run on a few of the same positions. Without the data, the bundled sample.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+import milepost as mp
+from milepost.errors import MilepostError
+
+ROOT = Path(__file__).resolve().parents[1]
+SAMPLE = ROOT / "src" / "milepost" / "data" / "sample"
+POSITIONS = 24
+"""Positions that the engine's time is measured on."""
+
+
+def timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    """Return the seconds that something takes, and what it gives."""
+    start = time.perf_counter()
+    answer = work()
+    return time.perf_counter() - start, answer
+
+
+def main() -> None:
+    """Measure."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
+    given = parser.parse_args()
+    games = given.data / "events" / "1919_fsfm2018.pgn"
+    store = given.data / "analysis" / "events"
+    if not games.exists():
+        print("the real event is not here: the bundled sample instead")
+        games, store = SAMPLE / "games.pgn", SAMPLE / "evaluations"
+    mp.check(games, store)  # kernels are compiled once on a machine
+    reading, decisions = timed(lambda: mp.decisions(games, store))
+    checking, found = timed(lambda: mp.check(decisions))
+    turns = mp.read_turns(games)[0].filter(
+        ~(pl.col("book") | pl.col("only_move") | pl.col("repetition"))
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        few = turns.head(POSITIONS)
+        try:
+            engine, analysis = timed(lambda: mp.analyse(few, Path(folder) / "store", "quick"))
+        except MilepostError as error:
+            print(f"no engine to compare with: {error}")
+            engine, analysis = float("nan"), None
+    whole = engine / POSITIONS * len(turns) if analysis is not None else float("nan")
+    print(f"{len(found)} players, {len(decisions):,} turns that count of {len(turns):,}")
+    both = reading + checking
+    print(f"reading {reading:.1f} s, screening {checking:.1f} s, together {both:.1f} s")
+    print(f"engine (quick, one core, from {POSITIONS} positions) {whole:,.0f} s")
+    print(f"screening takes {both / whole:.1%} of the engine's time")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,465 @@
+"""The command that compares performances with honest play: check."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from milepost.cli import decisions as shared
+from milepost.cli import options, show
+
+if TYPE_CHECKING:
+    from milepost.api.decisions import Decisions
+    from milepost.api.fairplay import Check, CheckPlan, FullTest
+
+LEAST_TURNS = 60
+"""Nothing is shown of fewer turns, as in `milepost.fairplay.screen`."""
+_DROPPED_FIRST = ("worst case", "opponents", "games", "Elo")
+"""Columns that a narrow terminal does without, in this order."""
+
+
+def check(
+    inputs: options.Inputs,
+    store: shared.Store = None,
+    player: Annotated[
+        list[str] | None,
+        typer.Option("--player", metavar="NAME", help="Whom to test in full; repeatable."),
+    ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Test the players named with --player in full.")
+    ] = False,
+    elo: Annotated[
+        list[str] | None,
+        typer.Option("--elo", metavar="NAME=ELO", help="A rating from before it; repeatable."),
+    ] = None,
+    ratings: Annotated[
+        str | None,
+        typer.Option(
+            "--ratings", metavar="FILE", help="A table of such ratings: player, elo, rating_sd."
+        ),
+    ] = None,
+    later_elo: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--later-elo",
+            metavar="NAME=ELO",
+            help="A rating from after it: for the sensitivity table of a full test alone.",
+        ),
+    ] = None,
+    known_games: Annotated[
+        str | None,
+        typer.Option(
+            "--known-games",
+            metavar="PATH",
+            help="Games from before the event: the full test then also starts at the novelty.",
+        ),
+    ] = None,
+    after_round: Annotated[
+        int | None,
+        typer.Option("--after-round", min=1, help="Only games up to this round."),
+    ] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Show the evidence after every round.")
+    ] = False,
+    names: Annotated[
+        bool,
+        typer.Option("--names", help="Show names; without it players are numbered."),
+    ] = False,
+    sort: Annotated[
+        str, typer.Option("--sort", metavar="seed|name|index", help="The order of the rows.")
+    ] = "seed",
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output", "-o", metavar="OUT", help="Write the table (or all figures, as .json)."
+        ),
+    ] = None,
+    report: Annotated[
+        str | None,
+        typer.Option("--report", metavar="FILE", help="Write a printable report (HTML or PDF)."),
+    ] = None,
+    reply: Annotated[
+        str | None,
+        typer.Option("--reply", metavar="FILE", help="The player's reply, put into the report."),
+    ] = None,
+    analyse: Annotated[
+        bool,
+        typer.Option(
+            "--analyse/--no-analyse", help="First let an engine score the turns that are missing."
+        ),
+    ] = True,
+    plan: Annotated[
+        str | None, typer.Option("--plan", help="The search plan, if the store holds several.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Draws the simulated performances.")] = 2011,
+    workers: options.Workers = options.ALL_CORES,
+    quiet: options.Quiet = False,
+) -> None:
+    """Compare performances with honest play: evidence with its false-alarm rate and power.
+
+    Screens every player of an event; with --player NAME --full also tests one performance in full.
+    A figure is evidence, never a judgement on a person.
+    """
+    from milepost import api
+    from milepost.errors import InputError
+
+    if store is None:
+        raise InputError("check needs --store DIR: evaluations and the ledger of looks are there")
+    if full and not player:
+        raise InputError("--full tests one performance: name whose with --player")
+    api.fairplay.check_report_ending(report)
+    if reply is not None and report is None:
+        raise InputError("--reply is put into a report: say --report FILE too")
+    answer = _read(reply)
+    given = api.fairplay.parse_elos(elo or [])
+    how = api.fairplay.CheckPlan(
+        full=full, after_round=after_round, search=plan, order=sort, seed=seed,
+        later_elos=dict(api.fairplay.parse_elos(later_elo or [])),
+    )  # fmt: skip
+    decisions = _decisions(inputs, store, plan, analyse=analyse, workers=workers, quiet=quiet)
+    shared.find_calibration(None, decisions, store, quiet=True)  # or which command makes one
+    with show.progress("checking", quiet=quiet) as tell:
+        found = api.fairplay.check(
+            decisions, store, player=player or (), elos=dict(given), ratings=ratings,
+            known_games=known_games, plan=how, looked_at=_now(), workers=workers, progress=tell,
+        )  # fmt: skip
+    if output is not None:
+        found.save(output, names=names)
+    if report is not None:
+        found.report(
+            report, names=names, reply=answer, command=_command(how, given, ratings, known_games)
+        )
+    if output != "-":
+        _show(found, names=names, order=sort)
+        _show_results(found, names=names)
+        for test in found.full:
+            _show_full(found, test, names=names)
+        if follow:
+            _show_sequence(found, names=names)
+    _tell(found, quiet=quiet)
+    for path in (output, report):
+        if not quiet and path not in {None, "-"}:
+            typer.echo(f"{len(found):,} performances -> {path}", err=True)
+
+
+def _decisions(
+    inputs: list[str], store: str, plan: str | None, *, analyse: bool, workers: int, quiet: bool
+) -> Decisions:
+    """The decisions of the event; what the store lacks is analysed first."""
+    from pathlib import Path
+
+    from milepost import api
+    from milepost.errors import NotAnalysedError
+
+    def read() -> Decisions:
+        return shared.read_decisions(inputs, store, workers=workers, quiet=quiet, plan=plan)
+
+    if not analyse:
+        return read()
+    if Path(store, "store.json").exists():
+        try:
+            found = read()
+        except NotAnalysedError:
+            found = None
+        if found is not None and not found.missing:
+            return found
+    if plan is None:
+        shared.analyse_missing(inputs, store, None, None, workers=workers, quiet=quiet)
+    else:
+        with show.progress("analysing", quiet=quiet, unit="positions") as tell:
+            done = api.analyses.analyse(inputs, store, plan, workers=workers, progress=tell)
+        if not quiet:
+            typer.echo(str(done), err=True)
+    return read()
+
+
+def _now() -> str:
+    from datetime import datetime
+
+    return datetime.now().astimezone().isoformat(timespec="seconds")
+
+
+def _read(reply: str | None) -> str:
+    from pathlib import Path
+
+    from milepost.errors import InputError
+
+    if reply is None:
+        return ""
+    try:
+        return Path(reply).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read the reply {reply}: {error}") from error
+
+
+def _command(
+    how: CheckPlan, given: list[tuple[str, int]], ratings: str | None, known_games: str | None
+) -> str:
+    """The command that makes the figures anew, without names: a report may be passed on."""
+    parts = ["milepost check EVENT.pgn --store STORE"]
+    parts += [f"--plan {how.search}"] if how.search else []
+    parts += [f"--after-round {how.after_round}"] if how.after_round else []
+    parts += [f"--elo NAME={elo:g}" for _, elo in given]
+    parts += [f"--later-elo NAME={elo:g}" for elo in how.later_elos.values()]
+    parts += ["--ratings RATINGS"] if ratings else []
+    parts += ["--known-games GAMES"] if known_games else []
+    parts += [f"--player NAME --full --seed {how.seed}"] if how.full else []
+    return " ".join(parts)
+
+
+def _show(found: Check, *, names: bool, order: str) -> None:
+    """One line a performance, in the order that was asked for."""
+    from milepost import api
+
+    words = api.fairplay.words
+    columns = ["player", "Elo", "turns", "games", "IPR (95 %)", "index", "p", "E", "worst case",
+               "sees", "opponents", "notes"]  # fmt: skip
+    numbers: dict[str, int] = {}
+    rows = []
+    for row in found.shown(names=names).iter_rows(named=True):
+        told = [text for text in (row["reason"], *(row["warnings"] or "").split("; ")) if text]
+        marks = [str(numbers.setdefault(text, len(numbers) + 1)) for text in told]
+        rows.append(
+            [
+                row["player"],
+                points(row["elo"]),
+                row["turns"],
+                row["games"],
+                f"{points(row['rating'])} ({points(row['low'])}-{points(row['high'])})",
+                "" if row["index"] is None else f"{row['index']:.1f}",
+                "" if row["p"] is None else words.p_text(row["p"]),
+                "" if row["ln_e"] is None else words.ratio_text(row["ln_e"]),
+                "" if row["e_worst"] is None else f"{row['e_worst']:.2g}",
+                "" if row["noticed"] is None else f"{row['noticed']:.0%}",
+                "" if row["mirror_p"] is None else words.p_text(row["mirror_p"]),
+                ",".join(marks),
+            ]
+        )
+    title = (
+        f"Performances beside honest play ({found.calibration.name}), by {order}. Index: mean 50, "
+        "sd 5 among honest players. p: how often they have such an index. E: evidence ratio. Sees: "
+        "how often help with one move in five, the mean of the menu, would show at one false alarm "
+        "in 100. Opponents: how often honest opponents play as low"
+    )
+    keep = ["player", "turns", "IPR (95 %)", "index", "p", "E", "sees"]
+    keep += ["notes"] if numbers else []
+    whole = [name for name in columns if name != "player"]
+    show.print_table(columns, rows, title=title, whole=whole, keep=keep, drop_first=_DROPPED_FIRST)
+    for text, number in numbers.items():
+        typer.echo(f"  {number}: {text}")
+    if found.event is not None:
+        _show_event(found)
+
+
+def _show_event(found: Check) -> None:
+    event = found.event
+    assert event is not None
+    counts = ", ".join(
+        f"{row['found']} of {row['index']} or more ({row['expected']:.2g} expected)"
+        for row in event.counts.iter_rows(named=True)
+    )
+    typer.echo(
+        f"The event as a whole: mean index {event.mean_index:.1f} (honest events: "
+        f"{event.mean_low:.1f} to {event.mean_high:.1f}); {counts}; the largest of "
+        f"{event.players} is as high in {event.largest_p:.0%} of honest events."
+    )
+
+
+def _show_results(found: Check, *, names: bool) -> None:
+    """Where scores came from, one line a player."""
+    known = found.luck.filter(found.luck["turns"] >= LEAST_TURNS)
+    if not len(known):
+        return
+    labels = found.labels(names=names)
+
+    def part(row: dict[str, Any], name: str) -> str:
+        return f"{row[name]:+.1f} ± {row[f'{name}_se']:.1f}"
+
+    rows = [
+        [
+            labels.get(row["player"], "?"), row["turns"], row["games"], f"{row['score']:g}",
+            f"{row['expected']:.1f}", part(row, "own_play"), part(row, "opponents_play"),
+            part(row, "rest"),
+        ]
+        for row in known.iter_rows(named=True)
+    ]  # fmt: skip
+    rows.sort(key=lambda row: row[0])
+    show.print_table(
+        ["player", "turns", "games", "score", "expected", "own play", "opponents' play",
+         "the rest"],
+        rows,
+        title="Where results came from, in points beside what the Elos promise (± one standard "
+        f"error; players with {LEAST_TURNS} turns or more)",
+        whole=["own play", "opponents' play", "the rest"],
+        keep=["own play", "opponents' play", "the rest"],
+        drop_first=["games", "turns", "expected"],
+    )  # fmt: skip
+
+
+def _show_full(found: Check, test: FullTest, *, names: bool) -> None:
+    """One performance in full."""
+    from milepost import api
+
+    words = api.fairplay.words
+    real, chance = test.performance, test.chance
+    label = found.labels(names=names)[real.player]
+    typer.echo("")
+    headline = f"{label}: {len(real)} turns of {real.games} games, rating {real.rating:.0f}"
+    if test.too_little:
+        headline += f" (too little for a full test: {test.too_little})"
+    typer.echo(headline)
+    typer.echo(f"  {power_sentence(test)}")
+    ln_e = real.evidence.ln_e
+    typer.echo(
+        f"  E = {words.ratio_text(ln_e)}: {words.support(ln_e)}. "
+        f"Worst case {words.ratio_text(real.evidence.ln_e_worst)}."
+    )
+    reference = "no honest performances were measured for this calibration"
+    if chance.p_reference is not None:
+        reference = (
+            f"{words.p_text(chance.p_reference, chance.floor)} among {chance.reference} honest "
+            f"performances (the smallest that these can give is {words.p_text(chance.floor or 0)})"
+        )
+    typer.echo(
+        f"  p = {words.p_text(chance.p)}: {words.p_text(chance.p_simulated)} by {chance.draws:,} "
+        f"simulated performances (error {chance.p_simulated_se:.1g}), {reference}."
+    )
+    show.print_table(
+        ["figure", "actual", "expected", "z raw", "z adjusted", "z published"],
+        [[_number(value) for value in row] for row in test.figures.rows()],
+        title=f"Figures; correlated: {api.fairplay.correlation_text(test.correlation)}",
+    )
+    show.print_table(
+        ["assistant", "share of turns", "95 %"],
+        [
+            [share.assistant, f"{share.share:.0%}", f"{share.low:.0%}-{share.high:.0%}"]
+            for share in test.shares
+        ],
+        title="If every turn is alike: the likeliest share of turns from an assistant",
+    )
+    show.print_table(
+        ["variant", "turns", "index", "z", "E", "worst case", "why not"],
+        [
+            [
+                row["variant"], row["turns"], _number(row["index"], 1), _number(row["z"]),
+                "" if row["ln_e"] is None else words.ratio_text(row["ln_e"]),
+                "" if row["ln_e_worst"] is None else words.ratio_text(row["ln_e_worst"]),
+                row["reason"],
+            ]
+            for row in test.sensitivity.iter_rows(named=True)
+        ],
+        title=_sensitivity_title(test),
+        whole=["variant"],
+        drop_first=["worst case", "z"],
+    )  # fmt: skip
+    show.print_table(
+        ["help", "share", "noticed at 1 in 100", "at 1 in 1,000", "match rate alone, 1 in 100"],
+        _power_rows(test),
+        title="What would have been noticed on these turns (simulated)",
+    )
+    show.print_table(
+        ["odds beforehand", "odds afterwards", "probability"],
+        [
+            [_odds(row["prior_odds"]), _odds(row["posterior_odds"]),
+             _percent(row["posterior_probability"])]
+            for row in test.posterior.iter_rows(named=True)
+        ],
+        title="What odds become: nobody but you can say what they were",
+    )  # fmt: skip
+
+
+def _sensitivity_title(test: FullTest) -> str:
+    known = [value for value in test.sensitivity["index"].to_list() if value is not None]
+    return f"Leaving out turns, decided before looking: index {min(known):.1f} to {max(known):.1f}"
+
+
+def _power_rows(test: FullTest) -> list[list[Any]]:
+    cells: dict[tuple[str, float], dict[float, Any]] = {}
+    for cell in test.power:
+        cells.setdefault((cell.assistant, cell.share), {})[cell.false_alarms] = cell
+    return [
+        [
+            who,
+            f"{share:.0%}",
+            *(f"{by_rate[rate].power:.0%}" for rate in sorted(by_rate, reverse=True)),
+            f"{by_rate[max(by_rate)].power_match:.0%}",
+        ]
+        for (who, share), by_rate in cells.items()
+    ]
+
+
+def power_sentence(test: FullTest) -> str:
+    """What this sample would have shown, in a sentence."""
+    from milepost import api
+
+    cell = next(
+        each
+        for each in test.power
+        if each.share == 0.2 and each.false_alarms == 0.01 and each.assistant == "another engine"
+    )
+    cases = api.fairplay.words.cases_text(cell.power)
+    return (
+        f"On these {len(test.performance)} turns help with one move in five from another engine "
+        f"would be noticed in {cases}, at one false alarm in 100."
+    )
+
+
+def _show_sequence(found: Check, *, names: bool) -> None:
+    from milepost import api
+
+    words = api.fairplay.words
+    table = found.sequence(names=names)
+    rows = []
+    for (player,), part in table.group_by("player", maintain_order=True):
+        numbers = [api.fairplay.round_number(text) for text in part["round"]]
+        # Games without a round stand in the order of the file.
+        places = [number or place for place, number in enumerate(numbers, start=1)]
+        # As in the screening: nothing is shown of fewer turns.
+        enough = part["turns"].cum_sum() >= LEAST_TURNS
+        after = zip(places, part["ln_e"], enough, strict=True)
+        rows.append((player, {place: ln_e for place, ln_e, shown in after if shown}))
+    order = found.shown(names=names)["player"].to_list()
+    rows.sort(key=lambda row: order.index(row[0]))
+    rounds = sorted({place for _, after in rows for place in after})
+    cells = [
+        [player, *(words.ratio_text(after[place]) if place in after else "" for place in rounds)]
+        for player, after in rows
+    ]
+    show.print_table(
+        ["player", *(str(place) for place in rounds)],
+        cells,
+        title="Evidence ratio after each round, carried forward: it may be read after any of them "
+        f"(from {LEAST_TURNS} turns on)",
+    )
+
+
+def _tell(found: Check, *, quiet: bool) -> None:
+    if not quiet:
+        for note in found.notes:
+            typer.echo(f"  {note}", err=True)
+        if found.looks:
+            typer.echo(found.looks, err=True)
+    typer.echo(
+        "This is evidence, not a judgement, and silence is no clearance: see docs/fairplay.md.",
+        err=True,
+    )
+
+
+def _odds(odds: float) -> str:
+    return f"1 to {1 / odds:,.0f}" if odds < 1 else f"{odds:,.1f} to 1"
+
+
+def _percent(chance: float) -> str:
+    if chance < 0.0001:
+        return "under 0.01%"
+    return f"{chance:.2%}" if chance <= 0.9999 else "over 99.99%"
+
+
+def points(value: float | None) -> str:
+    """Rating points, or a question mark."""
+    return "?" if value is None else f"{value:.0f}"
+
+
+def _number(value: Any, digits: int = 2) -> Any:
+    return f"{value:.{digits}f}" if isinstance(value, float) else value

@@ -1,0 +1,461 @@
+"""Does the check keep its promises? Honest performances, helped ones, engines, simulated people.
+
+    python -m studies.fair_play honest DATA --store DIR [--plan bullet] [--part test] -o DIR
+    python -m studies.fair_play power DATA --store DIR --others DIR [--plan bullet] -o DIR
+    python -m studies.fair_play engines DATA --store DIR [--plan bullet] -o DIR
+    python -m studies.fair_play simulated DATA --store DIR [--plan bullet] -o DIR
+
+*honest*: complete events of a part (`../shared/data/events/index.csv`), all players: how p, z and E
+come out among people whom nobody has reason to doubt. *power*: the same games with moves replaced
+by the set-up's best, by another engine's best (`--others`: a store of its evaluations), or one a
+game at the turn where most is at stake. *engines*: games of engines against a rating of 2700.
+*simulated*: honest people drawn on real turns. Figures are written as JSON, without names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy.stats import binom, kstest
+from scripts.write_honest import read_events
+
+import milepost as mp
+from milepost.choice.spreads import Ints
+from milepost.fairplay.honest import HonestPlayers, honest_players
+from milepost.fairplay.juries import best_moves
+from milepost.fairplay.measure import LEAST_GAMES, enough_turns, reference_rows
+from milepost.fairplay.performances import Board, Performance, make_board, performance, performances
+from milepost.fairplay.screen import LEAST_TURNS, event_as_a_whole, screen
+from milepost.fairplay.simulate import Draws, Simulator, weighed_draws
+
+LEAST_TURNS_OF_A_GAME = 15
+SHARES = (0.05, 0.1, 0.2, 0.4, 1.0)
+GAMES = (1, 5, 9)
+ELOS = (1600, 2000, 2400)
+NEAR = 150
+"""Performances within so many points stand for a rating."""
+AT_1 = 2.326
+"""One in a hundred of a standard normal lies above."""
+REPEATS = 12
+"""Replacements of the same performance."""
+
+
+def boards(given: argparse.Namespace, part: str) -> Iterator[tuple[str, Board, mp.Decisions]]:
+    """Yield the events of a part that the store holds, with shipped people."""
+    calibration = mp.load_calibration(given.calibration)
+    honest = honest_players(calibration)
+    if not honest.measured:
+        raise SystemExit(f"no honest players are shipped for {calibration.name}")
+    events = read_events(given.data, given.store, given.plan, part, given.events)
+    for name, found in events.items():
+        table = enough_turns(found.table, LEAST_TURNS)
+        if not len(table):
+            continue
+        kept = found.filter(pl.col("mover").is_in(table["mover"].unique().implode()))
+        yield name, make_board(kept.table, calibration, honest), kept
+
+
+def tell(text: str) -> None:
+    """Say how far it is."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def share_row(p: np.ndarray, level: float) -> dict[str, float]:
+    """A share of small p, beside what chance would give."""
+    count = len(p)
+    low, high = binom.ppf([0.025, 0.975], count, level) / count
+    return {"level": level, "share": float((p < level).mean()), "low": low, "high": high}
+
+
+def summary(rows: pl.DataFrame, p_name: str = "p") -> dict[str, Any]:
+    """What honest performances look like."""
+    e = np.exp(rows["ln_e"].to_numpy())
+    z = rows["z"].to_numpy()
+    p = rows[p_name].to_numpy()
+    return {
+        "performances": len(rows),
+        "turns": int(rows["turns"].sum()),
+        "elo": [float(np.min(rows["elo"].to_numpy())), float(np.max(rows["elo"].to_numpy()))],
+        "z_mean": float(z.mean()),
+        "z_se": float(z.std() / np.sqrt(len(z))),
+        "z_sd": float(z.std()),
+        "p": [share_row(p, level) for level in (0.05, 0.01)],
+        "ks_p": float(kstest(p, "uniform").pvalue),
+        "e_mean": float(e.mean()),
+        "e_se": float(e.std() / np.sqrt(len(e))),
+        "e_over_20": float((e > 20).mean()),
+        "e_over_100": float((e > 100).mean()),
+        "largest_e": float(e.max()),
+    }
+
+
+def study_honest(given: argparse.Namespace) -> dict[str, Any]:
+    """Honest performances and player-games."""
+    from scipy.stats import norm
+
+    found: dict[str, Board] = {}
+    scores: dict[tuple[str, str], float] = {}
+    for name, board, _ in boards(given, given.part):
+        tell(f"{name}: {len(board.table):,} turns")
+        found[name] = board
+        surplus = _surplus(board)
+        scores |= {(name, player): value for player, value in surplus.items()}
+    honest = next(iter(found.values())).honest
+    rows = reference_rows(found, honest, LEAST_TURNS, LEAST_GAMES)
+    rows = rows.with_columns(pl.Series("p_model", norm.sf(rows["z"].to_numpy())))
+    known = honest.reference
+    printed = [
+        max(p, known.share_above("combined", z)) for p, z in rows.select("p_model", "z").iter_rows()
+    ]
+    rows = rows.with_columns(pl.Series("p", printed))
+    games = _player_games(found)
+    return {
+        "calibration": given.calibration,
+        "part": given.part,
+        "events": sorted(found),
+        "performances": summary(rows, "p_model"),
+        "printed_p": [share_row(rows["p"].to_numpy(), level) for level in (0.05, 0.01)],
+        "player_games": summary(games, "p_model"),
+        "by_elo": _by(rows, pl.col("elo") // 200 * 200),
+        "by_kind": _by(rows, _kind()),
+        "adjusted": {name: _mean_sd(rows, name) for name in ("z_match", "z_error", "z_likelihood")},
+        "mirror": _mirror(rows, honest),
+        "events_as_a_whole": _whole_events(found),
+        "quantiles": np.sort(rows["z"].to_numpy()).round(3).tolist(),
+        "over_performers": _over_performers(found, scores),
+    }
+
+
+def _surplus(board: Board) -> dict[str, float]:
+    from milepost.fairplay.luck import split_results
+
+    table = split_results(board.table, board.calibration, board.ladder)
+    return dict(table.select("player", "surplus").drop_nulls().iter_rows())
+
+
+def _player_games(found: Mapping[str, Board]) -> pl.DataFrame:
+    """Single games of 15 turns and more, each as a performance of its own."""
+    from scipy.stats import norm
+
+    rows = []
+    for board in found.values():
+        ids = board.table["game_id"].to_numpy()
+        for real in performances(board):
+            for game in real.game_ids:
+                one = performance(board, real.player, keep=ids == game)
+                if len(one) >= LEAST_TURNS_OF_A_GAME:
+                    z = one.scored.combined
+                    rows.append(
+                        {"elo": one.rating, "turns": len(one), "z": z, "ln_e": one.evidence.ln_e,
+                         "p_model": float(norm.sf(z))}
+                    )  # fmt: skip
+    return pl.DataFrame(rows)
+
+
+def _kind() -> pl.Expr:
+    name = pl.col("event").str.to_lowercase()
+    women = name.str.contains(r"_w_|women|girls|_wim|_wgm|ladies|_w$")
+    young = name.str.contains(r"u16|u18|u20|junior|young|girls")
+    return (
+        pl.when(women & young)
+        .then(pl.lit("girls"))
+        .when(women)
+        .then(pl.lit("women"))
+        .when(young)
+        .then(pl.lit("juniors"))
+        .otherwise(pl.lit("others"))
+    )
+
+
+def _by(rows: pl.DataFrame, key: pl.Expr) -> list[dict[str, Any]]:
+    answer = []
+    for (label,), part in rows.with_columns(key.alias("key")).group_by("key", maintain_order=True):
+        z, e = part["z"].to_numpy(), np.exp(part["ln_e"].to_numpy())
+        answer.append(
+            {
+                "part": label if isinstance(label, str) else int(float(str(label))),
+                "performances": len(part),
+                "z_mean": float(z.mean()),
+                "z_se": float(1 / np.sqrt(len(z))),
+                "z_sd": float(z.std()),
+                "match": [
+                    float(part["z_match"].to_numpy().mean()),
+                    float(part["z_match"].to_numpy().std()),
+                ],
+                "error": [
+                    float(part["z_error"].to_numpy().mean()),
+                    float(part["z_error"].to_numpy().std()),
+                ],
+                "e_mean": float(e.mean()),
+            }
+        )
+    return sorted(answer, key=lambda row: str(row["part"]))
+
+
+def _mean_sd(rows: pl.DataFrame, name: str) -> list[float]:
+    values = rows[name].to_numpy()
+    return [float(values.mean()), float(values.std())]
+
+
+def _mirror(rows: pl.DataFrame, honest: HonestPlayers) -> dict[str, Any]:
+    from scipy.stats import norm
+
+    z = rows["mirror"].drop_nulls().to_numpy()
+    if not len(z):
+        return {}
+    p = norm.cdf(z)
+    return {
+        "players": len(z), "mean": float(z.mean()), "sd": float(z.std()),
+        "p": [share_row(p, level) for level in (0.05, 0.01)],
+        "reference": len(honest.reference.mirror),
+    }  # fmt: skip
+
+
+def _whole_events(found: Mapping[str, Board]) -> list[dict[str, Any]]:
+    answer = []
+    for name, board in found.items():
+        event = event_as_a_whole(performances(board))
+        assert event is not None
+        answer.append(
+            {
+                "event": name,
+                "mean_index": event.mean_index,
+                "low": event.mean_low,
+                "high": event.mean_high,
+                "outside_band": int(
+                    ((event.quantiles["found"] < event.quantiles["low"])
+                     | (event.quantiles["found"] > event.quantiles["high"])).sum()
+                ),
+                "players": event.players,
+                "largest_p": event.largest_p,
+            }
+        )  # fmt: skip
+    return answer
+
+
+def _over_performers(
+    found: Mapping[str, Board], scores: Mapping[tuple[str, str], float]
+) -> list[dict[str, float]]:
+    """The players who scored most above their Elo: honest, and far above themselves by results."""
+    best = sorted(scores, key=lambda key: -scores[key])[:20]
+    rows = []
+    for event, player in best:
+        real = performance(found[event], player)
+        index = screen(real)
+        rows.append(
+            {"surplus": scores[event, player], "elo": real.rating, "turns": len(real),
+             "index": index.index, "e": float(np.exp(index.ln_e))}
+        )  # fmt: skip
+    return rows
+
+
+def study_power(given: argparse.Namespace) -> dict[str, Any]:
+    """Real honest games with replaced moves."""
+    rng = np.random.default_rng(given.seed)
+    picked: dict[int, list[tuple[Performance, Ints]]] = {elo: [] for elo in ELOS}
+    for name, board, found in boards(given, given.part):
+        other = _others(given, found, board)
+        for real in performances(board):
+            near = [elo for elo in ELOS if abs(real.rating - elo) <= NEAR]
+            if near and real.games >= max(GAMES) - 1 and len(picked[near[0]]) < given.most:
+                picked[near[0]].append((real, other))
+        tell(f"{name}: {[len(each) for each in picked.values()]}")
+    rows = []
+    for elo, chosen in picked.items():
+        for games in GAMES:
+            tell(f"{elo}, {games} games")
+            rows += _power_rows(elo, games, chosen, rng)
+    return {"calibration": given.calibration, "part": given.part, "rows": rows,
+            "performances": {str(elo): len(each) for elo, each in picked.items()}}  # fmt: skip
+
+
+def _others(given: argparse.Namespace, found: mp.Decisions, board: Board) -> Ints:
+    """The option that another engine takes on each turn; -1 = not known."""
+    if given.others is None or found.moves is None:
+        return np.full(len(board.table), -1)
+    store = mp.open_store(given.others)
+    counts = store.query("select setup, count(*) as n from evaluations group by setup")
+    setup = counts.sort("n")["setup"][-1]
+    best = best_moves(store, setup, board.table["position"])
+    return np.array(
+        [
+            options.index(move) if move in options else -1
+            for options, move in zip(found.moves.to_list(), best, strict=True)
+        ]
+    )
+
+
+def _power_rows(
+    elo: int, games: int, chosen: Sequence[tuple[Performance, Ints]], rng: np.random.Generator
+) -> list[dict[str, Any]]:
+    """One row a kind of help: how often it is noticed, by E, z, match rate and raw matches."""
+    statistics: dict[str, list[tuple[float, ...]]] = {}
+    honest: list[tuple[float, ...]] = []
+    simulated: list[tuple[float, ...]] = []
+    for real, other in chosen:
+        ids = real.board.table["game_id"].to_numpy()
+        starts = range(0, real.games - games + 1, games) if games < max(GAMES) else [0]
+        for number, start in enumerate(starts):
+            keep = np.isin(ids, list(real.game_ids[start : start + games]))
+            part = performance(real.board, real.player, keep=keep)
+            if len(part) < LEAST_TURNS_OF_A_GAME:
+                continue
+            simulator = Simulator(part)
+            played = part.board.spreads.chosen[part.rows]
+            honest.append(_statistics(simulator, played))
+            if number:
+                continue
+            drawn = weighed_draws(simulator, rng, 150)
+            simulated.append(_thresholds(part, drawn))
+            for label, replaced in _replacements(part, played, other[part.rows], rng):
+                statistics.setdefault(label, []).append(
+                    (*_statistics(simulator, replaced), len(simulated) - 1)
+                )
+    if len(honest) < 5:
+        return []
+    raw = np.array(honest)[:, 3]
+    at_raw = float(raw.mean() + AT_1 * raw.std())
+    rows = []
+    for label, values in statistics.items():
+        found = np.array(values)
+        limits = np.array(simulated)[found[:, 4].astype(int)]
+        row: dict[str, Any] = {"elo": elo, "games": games, "help": label, "draws": len(found),
+                               "honest": len(honest)}  # fmt: skip
+        row["raw_1e-2"] = float((found[:, 3] > at_raw).mean())
+        for place, name in enumerate(("E", "z", "match")):
+            row[f"{name}_1e-2"] = float((found[:, place] >= limits[:, place]).mean())
+            row[f"{name}_1e-3"] = float((found[:, place] >= limits[:, 3 + place]).mean())
+        rows.append(row)
+    return rows
+
+
+def _thresholds(part: Performance, drawn: Draws) -> tuple[float, ...]:
+    """What honest play reaches once in a hundred, and once in a thousand; E, z and match rate.
+
+    Once in a hundred: z of real honest performances is standard normal (study *honest*), and what
+    a hundredth of the reference performances has is never undercut. Once in a thousand: simulated.
+    """
+    known = part.board.honest.reference
+    real_e = float(np.quantile(known.ln_e, 0.99))
+    real_z = float(np.quantile(known.combined, 0.99))
+    hundredth = (
+        max(drawn.threshold("ln_e", 1e-2), real_e if part.games >= LEAST_GAMES else -np.inf),
+        max(AT_1, real_z),
+        max(AT_1, drawn.threshold("match", 1e-2)),
+    )
+    names = ("ln_e", "combined", "match")
+    return (*hundredth, *(drawn.threshold(name, 1e-3) for name in names))
+
+
+def _statistics(simulator: Simulator, picked: Ints) -> tuple[float, float, float, float]:
+    return (*simulator.statistics(picked), float((picked == 0).mean()))
+
+
+def _replacements(
+    part: Performance, played: Ints, other: Ints, rng: np.random.Generator
+) -> Iterator[tuple[str, Ints]]:
+    stake = part.turns.chances.stake
+    for who, best in (("best of this set-up", np.zeros_like(played)), ("another engine", other)):
+        if (best < 0).mean() > 0.05:
+            continue
+        move = np.where(best < 0, played, best)
+        for share in SHARES:
+            for _ in range(1 if share == 1 else REPEATS):
+                mask = rng.random(len(played)) < share
+                yield f"{who} {share:.0%}", np.where(mask, move, played)
+        critical = np.zeros(len(played), dtype=bool)
+        for first, last in zip(part.turns.starts[:-1], part.turns.starts[1:], strict=True):
+            critical[first + int(stake[first:last].argmax())] = True
+        yield f"{who}, one a game", np.where(critical, move, played)
+
+
+def study_engines(given: argparse.Namespace) -> dict[str, Any]:
+    """Engines of TCEC, nine games each, against a rating of 2700."""
+    calibration = mp.load_calibration(given.calibration)
+    honest = honest_players(calibration)
+    games = given.data / "engines" / "tcec_superfinals_sample.pgn"
+    found = mp.decisions(games, given.store, plan=given.plan)
+    rows = []
+    for rating in (2700, 2850):
+        table = enough_turns(found.table, 150).with_columns(
+            pl.lit(rating, dtype=pl.Int32).alias("mover_elo")
+        )
+        board = make_board(table, calibration, honest)
+        rows += [
+            {"engine": each.player, "against": rating, "games": each.games, "turns": len(each),
+             "ln_e": each.evidence.ln_e, "ln_e_worst": each.evidence.ln_e_worst,
+             "index": 50 + 5 * each.scored.combined}
+            for each in performances(board)
+        ]  # fmt: skip
+    return {"calibration": given.calibration, "engines": rows}
+
+
+def study_simulated(given: argparse.Namespace) -> dict[str, Any]:
+    """Honest people drawn on real turns: p must be uniform, the mean of E 1 at most."""
+    rng = np.random.default_rng(given.seed)
+    ps, es, zs = [], [], []
+    real: list[Performance] = []
+    for _, board, _ in boards(given, given.part):
+        real += performances(board)[: max(1, given.most // 4)]
+        if len(real) >= given.most:
+            break
+    for number, each in enumerate(real[: given.most]):
+        simulator = Simulator(each)
+        weighed = weighed_draws(simulator, rng, 250)
+        drawn = simulator.draw(given.draws // given.most, rng)
+        ps += [weighed.tail("ln_e", value)[0] for value in drawn.ln_e]
+        es += np.exp(drawn.ln_e).tolist()
+        zs += drawn.combined.tolist()
+        tell(f"{number + 1} of {given.most}")
+    p, e, z = np.array(ps), np.array(es), np.array(zs)
+    return {
+        "performances": len(p),
+        "p": [share_row(p, level) for level in (0.5, 0.1, 0.05, 0.01)],
+        "ks_p": float(kstest(p, "uniform").pvalue),
+        "ks_distance": float(kstest(p, "uniform").statistic),
+        "e_mean": float(e.mean()),
+        "e_se": float(e.std() / np.sqrt(len(e))),
+        "e_over_20": float((e > 20).mean()),
+        "z_mean": float(z.mean()),
+        "z_sd": float(z.std()),
+    }
+
+
+def main() -> None:
+    """Run a study."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    studies = {
+        "honest": study_honest, "power": study_power, "engines": study_engines,
+        "simulated": study_simulated,
+    }  # fmt: skip
+    parser.add_argument("study", choices=list(studies))
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--store", type=Path, required=True)
+    parser.add_argument("--others", type=Path, help="a store of another engine's evaluations")
+    parser.add_argument("--plan", default="bullet")
+    parser.add_argument("--calibration", default="stockfish15.1-bullet")
+    parser.add_argument("--part", default="test", choices=["estimate", "test"])
+    parser.add_argument("--events", nargs="*", default=[])
+    parser.add_argument("--most", type=int, default=12, help="performances of a rating")
+    parser.add_argument("--draws", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=2011)
+    parser.add_argument("-o", "--output", type=Path)
+    given = parser.parse_args()
+    figures = studies[given.study](given)
+    text = json.dumps(figures, indent=1) + "\n"
+    if given.output:
+        given.output.write_text(text, encoding="utf-8")
+    print(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""`milepost check` as a new user runs it, on the bundled sample."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+from tests.cli.runner import run_inside
+
+import milepost
+from milepost.fairplay import words
+
+SAMPLE = Path(milepost.__file__).parent / "data" / "sample"
+GAMES = SAMPLE / "games.pgn"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    shutil.copytree(SAMPLE / "evaluations", tmp_path / "evaluations")
+    return tmp_path / "evaluations"
+
+
+def run(*arguments: str | Path) -> tuple[int, str, str]:
+    done = run_inside("check", *arguments)
+    return done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8")
+
+
+def decent(*texts: str) -> None:
+    """No name, and none of the forbidden words."""
+    for text in texts:
+        assert not [word for word in words.FORBIDDEN if word in text.lower()]
+        assert "Quillfeather" not in text
+
+
+def test_an_event_is_screened(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    out = tmp_path / "checks.parquet"
+    code, shown, told = run(GAMES, "--store", store, "--follow", "-o", out)
+    assert code == 0, told
+    decent(shown, told)
+    assert "Player 08" in shown
+    assert "index" in shown
+    assert "The event as a whole" in shown
+    assert "evidence, not a judgement" in told
+    assert "Looks taken with this store: 1" in told
+    drawn = [line for line in shown.splitlines() if "no room for" not in line]
+    table = [line for line in drawn if line.lstrip().startswith("Player")]
+    assert max(map(len, table)) <= 80
+    assert len(pl.read_parquet(out)) == 8
+
+
+def test_one_performance_in_full(store: Path, tmp_path: Path) -> None:
+    out = tmp_path / "figures.json"
+    page = tmp_path / "report.html"
+    code, shown, told = run(
+        GAMES, "--store", store, "--player", "Quillfeather", "--full", "-o", out, "--report", page
+    )  # fmt: skip
+    assert code == 0, told
+    decent(shown, told, out.read_text(encoding="utf-8"), page.read_text(encoding="utf-8"))
+    for part in ("would be noticed in", "support", "p = ", "share of turns", "odds beforehand"):
+        assert part in shown
+    assert json.loads(out.read_text(encoding="utf-8"))["full"][0]["turns"] > 100
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--full"], "--player"),
+        (["--report", "page.docx"], "HTML or PDF"),
+        (["--elo", "Quillfeather"], "NAME=ELO"),
+        (["--elo", "Nobody Known=2000"], "Nobody Known"),
+        (["--sort", "guilt"], "seed, name or index"),
+        (["--player", "Nobody Known", "--full"], "Nobody Known"),
+        (["--reply", "missing.txt", "--report", "x.html"], "cannot read the reply"),
+        (["--reply", "missing.txt"], "--report"),
+    ],
+)
+def test_mistakes_are_told(store: Path, arguments: list[str], told: str) -> None:
+    code, _, message = run(GAMES, "--store", store, *arguments)
+    assert code == 1
+    assert told in message
+    assert "Traceback" not in message
+
+
+def test_a_missing_store_is_told() -> None:
+    code, _, message = run(GAMES)
+    assert code == 1
+    assert "--store" in message
