@@ -42,6 +42,7 @@ from milepost.fairplay.simulate import DRAWS
 from milepost.fairplay.standard_scores import correlation_text
 from milepost.games.rounds import round_number, round_numbers
 from milepost.intrinsic.calibration.calibration import Calibration
+from milepost.intrinsic.rating.likelihood_grid import Ladder, climb
 from milepost.intrinsic.rating.rate import rate as rate_groups
 from milepost.io.files import write_table
 from milepost.io.progress import Report
@@ -314,12 +315,18 @@ def check(
     honest = honest_players(chosen)
     read = _up_to(read, how.after_round)
     rated = with_given_ratings(read.table, elos=list((elos or {}).items()), table=ratings)
+    keys = [_key(rated, read, name) for name in wanted]
+    # Ratings and tests stand on the same ladder, which is most of the work.
+    testable = chosen.map.reading == "likelihood" and len(rated.sources) > 0
+    ladder = climb(Spreads.from_table(rated.table), chosen.map.path) if testable else None
     board = make_board(
-        rated.table, chosen, honest, juries=_juries(replace(read, table=rated.table), store)
-    )
+        rated.table, chosen, honest, juries=_juries(replace(read, table=rated.table), store),
+        ladder=ladder,
+    )  # fmt: skip
     found = performances(board, rating_sd=dict(rated.rating_sds))
-    table, indexed, mirror_notes = _screened(board, found, rated, read, how)
-    tested = [_named(read, name, found) for name in wanted] if how.full else []
+    table, indexed, mirror_notes = _screened(board, found, rated, read, how, ladder)
+    by_key = {each.player: each for each in found}
+    tested = [by_key[key] for key in dict.fromkeys(keys)] if how.full else []
     variants = _variants(board, known_games, workers) if tested else ()
     full = tuple(
         full_test(
@@ -406,13 +413,18 @@ def _screened(
     rated: RatedDecisions,
     read: Decisions,
     how: CheckPlan,
+    ladder: Ladder | None,
 ) -> tuple[pl.DataFrame, list[Performance], list[str]]:
     """The table, and the performances that have an index."""
     chosen = board.calibration
     ipr = rate_groups(
-        rated.table, chosen, ["player"], setup=read.setup, level=how.level, competence=False
-    )
+        rated.table, chosen, ["player"], setup=read.setup, level=how.level, competence=False,
+        ladder=ladder,
+    )  # fmt: skip
     missing = _missing_turns(read, how.after_round)
+    told_of: dict[str, list[str]] = {}
+    for note in rated.notes:
+        told_of.setdefault(note.player, []).append(note.text)
     mirror = mirror_test(board.table, chosen, board.ladder, pull=board.honest.pull)
     by_key = {row["player"]: row for row in mirror.iter_rows(named=True)}
     performance_of = {each.player: each for each in found}
@@ -423,7 +435,7 @@ def _screened(
             name: row[name] for name in ("rating", "low", "high", "player_low", "player_high")
         }
         values |= {"player": key, "turns": row["n"], "games": row["games"]}
-        values["warnings"] = row["warnings"]
+        values["warnings"] = "; ".join([*filter(None, [row["warnings"]]), *told_of.get(key, [])])
         real = performance_of.get(key)
         if real is None:
             values["reason"] = "no rating from before the event: give one"
@@ -498,12 +510,14 @@ def _without_turns(read: Decisions, last: int | None) -> dict[str, str]:
     }
 
 
-def _named(read: Decisions, name: str, found: Sequence[Performance]) -> Performance:
-    keys = read.of_players([name]).table["mover"].unique().to_list()
-    performance = next((each for each in found if each.player in keys), None)
-    if performance is None:
+def _key(rated: RatedDecisions, read: Decisions, name: str) -> str:
+    """Whom a name means: somebody with a rating, or there is no test."""
+    keys = read.of_players([name]).table["mover"].unique()
+    has_rating = pl.col("mover").is_in(keys.implode()) & pl.col("mover_elo").is_not_null()
+    known = sorted(rated.table.filter(has_rating)["mover"].unique().to_list())
+    if not known:
         raise InputError(f"{name} has no rating from before the event, so no test: give one")
-    return performance
+    return str(known[0])
 
 
 def _variants(
@@ -556,7 +570,7 @@ def _notes(
     read: Decisions,
     how: CheckPlan,
 ) -> dict[str, None]:
-    notes = [note.text for note in rated.notes]
+    notes = [note.text for note in rated.notes if not note.player]
     if honest.caution:
         notes.append(honest.caution)
     notes.append(f"honest play: {honest.rests_on}")
