@@ -15,7 +15,8 @@
         └── EngineAnswerError               it answered something that makes no sense
 
     MilepostWarning (a UserWarning)         a caveat that the caller should see
-    └── MissingEvaluationsWarning           some turns are not in the evaluation store
+    ├── MissingEvaluationsWarning           some turns are not in the evaluation store
+    └── DoubtfulDecisionsWarning            a table of decisions may not be what it should be
 
 One bad game is never an exception: it is collected in the errors table and the rest goes on.
 Errors become exit codes in one place, `milepost.cli.app.main`.
@@ -72,3 +73,7 @@ class MilepostWarning(UserWarning):
 
 class MissingEvaluationsWarning(MilepostWarning):
     """Some turns are not in the evaluation store, so they are not among the decisions."""
+
+
+class DoubtfulDecisionsWarning(MilepostWarning):
+    """A table of decisions lacks choices, or its values are not in order."""
