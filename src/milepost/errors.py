@@ -12,6 +12,7 @@
     └── EngineError (also a RuntimeError)   an engine was not found, or does not do what it should
         ├── EngineDiedError                 its process ended
         ├── EngineTimeoutError              it did not answer in time
+        │   └── EngineSilentError           it printed nothing at all when it was to search
         └── EngineAnswerError               it answered something that makes no sense
 
     MilepostWarning (a UserWarning)         a caveat that the caller should see
@@ -61,6 +62,10 @@ class EngineDiedError(EngineError):
 
 class EngineTimeoutError(EngineError):
     """The engine did not answer in time."""
+
+
+class EngineSilentError(EngineTimeoutError):
+    """The engine printed nothing at all when it was to search."""
 
 
 class EngineAnswerError(EngineError):
