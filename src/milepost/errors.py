@@ -12,10 +12,12 @@
     └── EngineError (also a RuntimeError)   an engine was not found, or does not do what it should
         ├── EngineDiedError                 its process ended
         ├── EngineTimeoutError              it did not answer in time
+        │   └── EngineSilentError           it printed nothing at all when it was to search
         └── EngineAnswerError               it answered something that makes no sense
 
     MilepostWarning (a UserWarning)         a caveat that the caller should see
-    └── MissingEvaluationsWarning           some turns are not in the evaluation store
+    ├── MissingEvaluationsWarning           some turns are not in the evaluation store
+    └── DoubtfulDecisionsWarning            a table of decisions may not be what it should be
 
 One bad game is never an exception: it is collected in the errors table and the rest goes on.
 Errors become exit codes in one place, `milepost.cli.app.main`.
@@ -62,6 +64,10 @@ class EngineTimeoutError(EngineError):
     """The engine did not answer in time."""
 
 
+class EngineSilentError(EngineTimeoutError):
+    """The engine printed nothing at all when it was to search."""
+
+
 class EngineAnswerError(EngineError):
     """The engine answered something that makes no sense."""
 
@@ -72,3 +78,7 @@ class MilepostWarning(UserWarning):
 
 class MissingEvaluationsWarning(MilepostWarning):
     """Some turns are not in the evaluation store, so they are not among the decisions."""
+
+
+class DoubtfulDecisionsWarning(MilepostWarning):
+    """A table of decisions lacks choices, or its values are not in order."""

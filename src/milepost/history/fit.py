@@ -103,7 +103,8 @@ def fit_history(
     SkippedResultsWarning
         If rows were left out.
     ConvergenceWarning
-        If the fixed point was not reached, or a number of the answer is not finite.
+        If the fixed point was not reached, or a number of the answer is not finite. As
+        `FarRatingsWarning` where ratings run away.
 
     References
     ----------
@@ -129,7 +130,7 @@ def fit_history(
         found = fit_glicko2(records, model)
     else:
         found = _fit_two(records, frame, model, sweeping, progress, None)
-    return replace(found, names=known)
+    return _bounded(replace(found, names=known))
 
 
 def names_of(results: pl.DataFrame) -> dict[str, str]:
@@ -185,10 +186,12 @@ def update_history(history: History, more: Any) -> History:
         raise InputError(f"the new results do not fit the old ones: {error}") from error
     records = _records(frame, model, history.period)
     found = _fit_two(records, frame, model, history.sweeping, None, (history, kept.message))
-    return replace(
-        found,
-        skipped=dict(Counter(history.skipped) + Counter(found.skipped)),
-        names={**names_of(table), **history.names},
+    return _bounded(
+        replace(
+            found,
+            skipped=dict(Counter(history.skipped) + Counter(found.skipped)),
+            names={**names_of(table), **history.names},
+        )
     )
 
 
@@ -287,6 +290,38 @@ def _fit_two(
         )  # fmt: skip
         evidence = state_log_evidence(state)
     return _only_finite(_history(state, frame, model, sweeping, ended, evidence))
+
+
+_FAR = 30.0
+"""So many beta from a newcomer's mean a skill says nothing: to lose has the probability 1e-99."""
+_FAR_POINTS = 10_000.0
+"""The same for models without a beta."""
+
+
+class FarRatingsWarning(ConvergenceWarning):
+    """Ratings run away: the results, or the model's options, set no bound to them."""
+
+
+def _bounded(history: History) -> History:
+    """Tell where ratings run away; step by step ratings that do so have not converged."""
+    model = history.model
+    gaussian = isinstance(model, _Gaussian)
+    far = _FAR * model.beta if isinstance(model, _Gaussian) else _FAR_POINTS
+    distance = np.abs(history.curves["mean"].to_numpy() - model.mu).max(initial=0.0)
+    if not distance > far:
+        return history
+    mend = (
+        f"give a smaller sigma than {model.sigma:g} (beta is {model.beta:g})"
+        if isinstance(model, _Gaussian)
+        else "give a shorter period: with many games a period its steps grow without bound"
+    )
+    warnings.warn(
+        f"ratings go up to {distance:,.0f} points from a newcomer's: the model {model.name} sets "
+        f"them no bound here; {mend}",
+        FarRatingsWarning,
+        stacklevel=3,
+    )
+    return history if gaussian else replace(history, converged=False)
 
 
 def _only_finite(history: History) -> History:

@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 from milepost import __version__
-from milepost.errors import InputError, OutputError
+from milepost.errors import InputError
 from milepost.history.baselines.histories import newcomer
 from milepost.history.baselines.step_ratings import Ratings
 from milepost.history.beliefs import Lives
@@ -36,7 +36,7 @@ from milepost.history.models import (
 from milepost.history.result import History, Kept
 from milepost.history.sweeping import Sweeping
 from milepost.history.ttt.graph import Longs
-from milepost.io.files import read_table, write_table, write_text
+from milepost.io.files import cannot_write, make_folder, read_table, write_table, write_text
 from milepost.tables import CURVES
 
 _FORMAT = 2
@@ -54,12 +54,12 @@ def save_history(history: History, folder: str | Path) -> None:
     """
     folder = Path(folder)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         # First the file that makes it a history, then what a history without it would inherit.
         for name in ("history.json", "results.parquet", "names.parquet", "provenance.json"):
             (folder / name).unlink(missing_ok=True)
     except OSError as error:
-        raise OutputError(f"cannot write {folder}: {error.strerror or error}") from error
+        raise cannot_write(folder, error) from error
     columns: dict[str, Any] = {}
     for name, lives in (("skill", history._skill), ("margin", history._margins)):
         if isinstance(lives, Ratings):
@@ -111,7 +111,7 @@ def load_history(folder: str | Path) -> History:
     folder = Path(folder)
     try:
         about = json.loads((folder / "history.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{folder} holds no history: {error}") from error
     form = about.get("format") if isinstance(about, dict) else None
     if form not in (1, _FORMAT):

@@ -198,7 +198,11 @@ class Calibration:
                 made=dict(values["made"]),
                 accuracy=pl.DataFrame(values.get("accuracy", []), infer_schema_length=None),
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except KeyError as error:
+            raise InputError(
+                f"{source} is a damaged calibration: it lacks {error}; make it anew with calibrate"
+            ) from error
+        except (TypeError, ValueError, AttributeError, pl.exceptions.PolarsError) as error:
             raise InputError(f"{source} is a damaged calibration: {error}") from error
 
     def save(self, path: str | Path) -> None:
@@ -233,7 +237,7 @@ def load_calibration(name: str | Path) -> Calibration:
             ) from error
     try:
         values = json.loads(text)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{name} is no calibration: {error}") from error
     return Calibration.from_dict(values, source=str(name))
 
