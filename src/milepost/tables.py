@@ -378,6 +378,7 @@ CURVES = Table(
         Column("games", _COUNT, "the player's games in the period"),
         Column("margin_mean", pl.Float64, "mean of the player's own draw margin; null = none"),
         Column("margin_sd", pl.Float64, "standard deviation of the draw margin; null = none"),
+        Column("elo", pl.Float64, "mean of the Elos printed beside the games; null = none printed"),
     ),
 )
 

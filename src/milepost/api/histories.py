@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -16,6 +16,17 @@ from milepost.errors import InputError
 from milepost.games.load import read_results
 from milepost.games.results.choose import ChosenResults, are_chess, choose_results, white_of
 from milepost.games.results.from_table import parse_mapping
+from milepost.history.career import BEST_WINS, Career, career_of
+from milepost.history.comparison import percent
+from milepost.history.doubles import likely_doubles
+from milepost.history.field import (
+    NORMS,
+    FieldForecast,
+    NormForecast,
+    NormRule,
+    forecast_field,
+    norm_in_field,
+)
 from milepost.history.models import (
     TTT,
     TTTD,
@@ -25,7 +36,7 @@ from milepost.history.models import (
     model_type,
 )
 from milepost.history.periods import checked_period as check_period
-from milepost.history.result import percent
+from milepost.history.scales import SCALES, printed_elo
 from milepost.history.sweeping import Sweeping
 from milepost.history.teams.game import Game
 from milepost.history.tuning.search import free_numbers, read_axes, search_limit
@@ -40,8 +51,11 @@ if TYPE_CHECKING:
     import altair as alt
 
 __all__ = [
+    "NORMS",
+    "SCALES",
     "ChosenResults",
     "History",
+    "NormRule",
     "Sweeping",
     "Tuning",
     "about",
@@ -75,6 +89,7 @@ class History(stage.History):
     def plot(
         self, *players: str, band: str = "sd", beside: stage.History | None = None,
         margins: bool = True, first: Any = None, last: Any = None, title: str = "",
+        gap: float | None = None,
     ) -> alt.TopLevelMixin:  # fmt: skip
         """Return a chart of players' skill through time.
 
@@ -93,23 +108,125 @@ class History(stage.History):
             The time range; `None` = the whole lives.
         title
             What stands above.
+        gap
+            Where there are no games for longer than this, a curve is broken; `None` = five years,
+            where the times are years or dates.
         """
         from milepost.report.history_curves import curve_points, curves_chart
 
-        keys = list(dict.fromkeys(self.find(name).key for name in players))
+        keys = list(dict.fromkeys(self.key_of(name) for name in players))
         if not keys:
             raise InputError("expected at least one player to plot")
         said, other = [self.about], None
         if beside is not None:
             names = [self.name_of(key) for key in keys]
-            known = [beside.find(key if key in set(beside.curves["player"]) else name).key
+            known = [beside.key_of(key if key in set(beside.curves["player"]) else name)
                      for key, name in zip(keys, names, strict=True)]  # fmt: skip
-            other = curve_points(beside, known, first=first, last=last)
+            other = curve_points(beside, known, first=first, last=last, gap=gap)
             said.append(f"dotted: {about(beside)}")
-        points = curve_points(self, keys, first=first, last=last)
+        said += self.scale.lines
+        points = curve_points(self, keys, first=first, last=last, gap=gap)
         return curves_chart(
-            points, band=band, beside=other, margins=margins, title=title, subtitle=said
+            points, band=band, beside=other, margins=margins, title=title, subtitle=said,
+            unit=self.scale.unit,
+        )  # fmt: skip
+
+    def career(self, player: str, *, wins: int = BEST_WINS) -> Career:
+        """Return a player's career: years, games, peak, draw margin, and the best wins.
+
+        Parameters
+        ----------
+        player
+            The name, or a part of it.
+        wins
+            How many of the best wins.
+        """
+        return career_of(self, self.key_of(player), wins=wins)
+
+    def search(self, typed: str) -> pl.DataFrame:
+        """Return the players whose names hold some words, or are spelled much like them.
+
+        Returns
+        -------
+        polars.DataFrame
+            player (the key), name, games, first, last (times with games), and peak (the highest
+            mean); the best known first.
+        """
+        near = self._finder.search(typed)
+        curves = self.curves.filter(pl.col("player").is_in(near["key"].to_list()))
+        lives = curves.group_by("player").agg(
+            first=pl.col("time").min(), last=pl.col("time").max(), peak=pl.col("mean").max()
         )
+        return near.rename({"key": "player"}).join(lives, on="player", maintain_order="left")
+
+    def doubles(self, ranking: pl.DataFrame) -> list[list[str]]:
+        """Return groups of keys of a ranking that may be one person each."""
+        return likely_doubles(self, ranking)
+
+    def field(
+        self, player: str, opponents: Sequence[str], time: Any,
+        *, movers: Sequence[int | None] | None = None,
+    ) -> FieldForecast:  # fmt: skip
+        """Return the expected score against a field, and the chance of every score.
+
+        Parameters
+        ----------
+        player
+            The player.
+        opponents
+            The opponents, one a game.
+        time
+            When: the beliefs of that time count.
+        movers
+            For each game 1 = the player moves first, 2 = the opponent; `None` = nobody does.
+        """
+        keys = [self.key_of(name) for name in opponents]
+        return forecast_field(self, self.key_of(player), keys, time, movers=movers)
+
+    def norm(
+        self, player: str, opponents: Sequence[str], time: Any, *, title: str = "GM",
+        rule: NormRule | None = None, score: float | None = None,
+        ratings: Mapping[str, float] | None = None, movers: Sequence[int | None] | None = None,
+    ) -> NormForecast:  # fmt: skip
+        """Return the chance of a title norm, or of a score, in a field.
+
+        Parameters
+        ----------
+        player, opponents, time, movers
+            As for `field`.
+        title
+            GM, IM, WGM or WIM: the performance that FIDE's title regulations ask for.
+        rule
+            Another rule.
+        score
+            A score to reach instead; then no ratings are needed.
+        ratings
+            Opponents' ratings, by the names given; the others' are those printed beside their games
+            nearest to the time.
+
+        Raises
+        ------
+        InputError
+            If somebody is not known, has no rating, or there is no such title.
+        """
+        keys = [self.key_of(name) for name in opponents]
+        forecast = forecast_field(self, self.key_of(player), keys, time, movers=movers)
+        if score is not None:
+            if not 0.0 <= score <= len(keys):
+                raise InputError(f"expected a score from 0 to {len(keys)}, got {score:g}")
+            return NormForecast(forecast, f"{score:g} of {len(keys)} points", score)
+        if rule is None and title not in NORMS:
+            raise InputError(f"expected a title of {', '.join(NORMS)}; got {title!r}")
+        given = {self.key_of(name): float(value) for name, value in (ratings or {}).items()}
+        moment = self.moment(time)
+        rated: list[float] = []
+        for key in keys:
+            elo = given.get(key, printed_elo(self, key, moment))
+            if elo is None:
+                raise InputError(f"no rating of {self.name_of(key)} is known near {time}: give one")
+            rated.append(elo)
+        wanted = f"a performance of {rule.performance:.0f}" if rule else f"a norm for {title}"
+        return norm_in_field(forecast, rated, rule or NORMS[title], wanted)
 
     @property
     def about(self) -> str:
@@ -297,6 +414,8 @@ def choose(
     """
     if isinstance(results, ChosenResults):
         return results
+    if isinstance(results, Mapping):
+        results = pl.DataFrame(results)
     bounds: dict[str, Any] = {"skip_fast": skip_fast, "first": first, "last": last}
     wanted = parse_mapping(mapping) if isinstance(mapping, str) else dict(mapping or {})
     sources = find_sources(results) if _are_paths(results) else None

@@ -20,6 +20,7 @@ from milepost import __version__
 from milepost.cli.commands import (
     analyse,
     calibrate,
+    career,
     check,
     demo,
     fit_rows,
@@ -29,6 +30,7 @@ from milepost.cli.commands import (
     history,
     likelihood,
     models,
+    norm,
     players,
     plot,
     questions,
@@ -152,6 +154,9 @@ app.command("history", cls=pointing(history.MOVED))(history.history)
 app.command("rank")(questions.rank)
 app.command("predict")(questions.predict)
 app.command("compare")(questions.compare)
+app.command("career")(career.career)
+app.command("search")(career.search)
+app.command("norm")(norm.norm)
 app.command("tune", cls=pointing(tune.MOVED))(tune.tune)
 app.command("plot")(plot.plot)
 app.command("reproduce")(reproduce.reproduce)

@@ -123,7 +123,21 @@ AnswerTable = Annotated[
     typer.Option("--output", "-o", metavar="OUT", help="Write a table; - is standard output."),
 ]
 AtTime = Annotated[
-    str, typer.Option("--at", metavar="TIME", help="A year, a date (1972-07-11), or a number.")
+    str,
+    typer.Option(
+        "--at",
+        metavar="TIME",
+        help="A year, a month (1972-07), a date (1972-07-11), a number, or now (the last time "
+        "with games).",
+    ),
+]
+Scale = Annotated[
+    str,
+    typer.Option(
+        "--scale",
+        help="points (the history's own), or elo (read as Elo, by a straight line to the Elos "
+        "printed beside the games).",
+    ),
 ]
 
 

@@ -1,3 +1,4 @@
+from .comparison import Comparison as Comparison
 from .fit import fit_history as fit_history
 from .fit import prequential as prequential
 from .fit import update_history as update_history
@@ -8,7 +9,6 @@ from .models import Glicko2 as Glicko2
 from .models import Model as Model
 from .models import TrueSkill as TrueSkill
 from .records import SkippedResultsWarning as SkippedResultsWarning
-from .result import Comparison as Comparison
 from .result import History as History
 from .result import NameWarning as NameWarning
 from .result import Prediction as Prediction

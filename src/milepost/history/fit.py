@@ -24,6 +24,7 @@ from milepost.history.prediction.forward import (
 )
 from milepost.history.records import Floats, Records, read_records
 from milepost.history.result import History, Kept
+from milepost.history.scales import with_printed_elos
 from milepost.history.solver.convergence import (
     Convergence,
     ConvergenceWarning,
@@ -45,7 +46,9 @@ from milepost.history.ttt.state import TTTState
 from milepost.io.progress import Report
 from milepost.tables import CURVES, RESULTS
 
-_KEPT_COLUMNS = ["time", "player_1", "player_2", "score", "first_mover", "weight", "event"]
+_KEPT_COLUMNS = [
+    "time", "player_1", "player_2", "score", "first_mover", "weight", "event", "elo_1", "elo_2",
+]  # fmt: skip
 
 _Gaussian = TTT | TTTD | TrueSkill
 
@@ -130,7 +133,8 @@ def fit_history(
         found = fit_glicko2(records, model)
     else:
         found = _fit_two(records, frame, model, sweeping, progress, None)
-    return _bounded(replace(found, names=known))
+    curves = with_printed_elos(found.curves, records, frame)
+    return _bounded(replace(found, names=known, curves=curves))
 
 
 def names_of(results: pl.DataFrame) -> dict[str, str]:
@@ -163,6 +167,11 @@ def update_history(history: History, more: Any) -> History:
         If the history does not keep its results (elo, glicko2 and games of teams), or the times of
         one are dates and those of the other numbers.
     """
+    if not history.scale.own:
+        raise InputError(
+            f"this history is shown on the scale {history.scale.name}: update the one it was "
+            "made from"
+        )
     kept, model = history._kept, history.model
     if kept is None or not isinstance(model, _Gaussian):
         raise InputError(
@@ -174,7 +183,9 @@ def update_history(history: History, more: Any) -> History:
     # In the order of the records, so that an old game's number is its row; a random order is drawn
     # anew, from the results as they were given.
     shuffled = isinstance(model, TrueSkill) and model.order == "random"
-    old = kept.results[np.sort(kept.row) if shuffled else kept.row]
+    # One that an earlier version saved has no Elos.
+    results = RESULTS.conform(kept.results).select(_KEPT_COLUMNS)
+    old = results[np.sort(kept.row) if shuffled else kept.row]
     if len(extra) and old["time"].dtype.is_temporal() != extra["time"].dtype.is_temporal():
         raise InputError(
             f"the new results do not fit the old ones: their times are {extra['time'].dtype}, "
@@ -189,6 +200,7 @@ def update_history(history: History, more: Any) -> History:
     return _bounded(
         replace(
             found,
+            curves=with_printed_elos(found.curves, records, frame),
             skipped=dict(Counter(history.skipped) + Counter(found.skipped)),
             names={**names_of(table), **history.names},
         )

@@ -51,8 +51,15 @@ def save_history(history: History, folder: str | Path) -> None:
     ------
     OutputError
         If it cannot be written.
+    InputError
+        If it is shown on another scale than its own.
     """
     folder = Path(folder)
+    if not history.scale.own:
+        raise InputError(
+            f"this history is shown on the scale {history.scale.name}: save the one it was made "
+            "from, and choose the scale when it is asked"
+        )
     try:
         make_folder(folder)
         # First the file that makes it a history, then what a history without it would inherit.
@@ -133,7 +140,7 @@ def _loaded(about: dict[str, Any], folder: Path) -> History:
         frame = read_table(results)
         kept = Kept(frame, np.arange(frame.height), None)
     return History(
-        curves=CURVES.conform(table.select(CURVES.names)),
+        curves=CURVES.conform(table.select(c for c in CURVES.names if c in table.columns)),
         log_evidence=about["log_evidence"],
         converged=about["converged"],
         sweeps=about["sweeps"],

@@ -78,6 +78,20 @@ def _about_evidence(history: History) -> list[str]:
         return [f"  the model {history.model.name} has no evidence; {alone} nats a game"]
     evidence = history.log_evidence / history.games
     lines = [f"  evidence {evidence:.4f} nats a game; {alone}"]
-    if evidence < naive:
-        lines.append("  caution: that is less than the share of draws alone explains")
-    return lines
+    caution = evidence_caution(history)
+    return [*lines, f"  caution: {caution}"] if caution else lines
+
+
+def evidence_caution(history: History) -> str:
+    """Return a line of caution if a history explains less than the share of draws; else empty."""
+    share = history.draw_share
+    if math.isnan(history.log_evidence) or math.isnan(share) or not history.games:
+        return ""
+    evidence, naive = history.log_evidence / history.games, naive_log_evidence(share)
+    if evidence >= naive:
+        return ""
+    return (
+        "this history explains less than the share of draws alone does "
+        f"({evidence:.4f} against {naive:.4f} nats a game): its answers say little. There may be "
+        "too few games for each player, or the numbers of the model do not fit (milepost tune)"
+    )

@@ -46,6 +46,10 @@ def history(
     ] = None,
     settings: options.Settings = None,
     preset: options.Preset = "auto",
+    scale: Annotated[
+        str,
+        typer.Option("--scale", help="The scale of the curves in OUT: points or elo."),
+    ] = "points",
     skip_fast: options.SkipFast = False,
     first: options.FromYear = None,
     last: options.ToYear = None,
@@ -91,7 +95,8 @@ def history(
     with show.warnings_told(), show.progress("sweeping", quiet=quiet, unit="sweeps") as tell:
         found = api.fit_history(chosen, fitted, period=length, sweeping=sweeping, progress=tell)
     if output is not None:
-        write_table(found.curves, output, form=form, made=dict(found.made))
+        shown = found.on(scale)
+        write_table(shown.curves, output, form=form, made={**found.made, "scale": scale})
     if save is not None:
         found.save(save)
     if not quiet:
