@@ -6,3 +6,4 @@ from . import fairplay as fairplay
 from . import games as games
 from . import histories as histories
 from . import ratings as ratings
+from . import sites as sites

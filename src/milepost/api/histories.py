@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -16,6 +16,8 @@ from milepost.errors import InputError
 from milepost.games.load import read_results
 from milepost.games.results.choose import ChosenResults, are_chess, choose_results, white_of
 from milepost.games.results.from_table import parse_mapping
+from milepost.history.joint.moves_fit import ASSUMPTION
+from milepost.history.joint.options import Moves
 from milepost.history.models import (
     TTT,
     TTTD,
@@ -30,7 +32,7 @@ from milepost.history.sweeping import Sweeping
 from milepost.history.teams.game import Game
 from milepost.history.tuning.search import free_numbers, read_axes, search_limit
 from milepost.history.tuning.tune import Tuning, parse_values
-from milepost.io.files import write_text
+from milepost.io.files import read_table, write_text
 from milepost.io.progress import Report
 from milepost.io.provenance import provenance
 from milepost.io.sources import Sources, find_sources
@@ -40,8 +42,10 @@ if TYPE_CHECKING:
     import altair as alt
 
 __all__ = [
+    "ASSUMPTION",
     "ChosenResults",
     "History",
+    "Moves",
     "Sweeping",
     "Tuning",
     "about",
@@ -75,6 +79,7 @@ class History(stage.History):
     def plot(
         self, *players: str, band: str = "sd", beside: stage.History | None = None,
         margins: bool = True, first: Any = None, last: Any = None, title: str = "",
+        scale: str | None = None,
     ) -> alt.TopLevelMixin:  # fmt: skip
         """Return a chart of players' skill through time.
 
@@ -93,12 +98,25 @@ class History(stage.History):
             The time range; `None` = the whole lives.
         title
             What stands above.
+        scale
+            ``"joint"`` (intrinsic Elo, with the results-only curve dashed and the sites as points;
+            the default where there is move evidence) or ``"results"`` (points).
         """
         from milepost.report.history_curves import curve_points, curves_chart
 
         keys = list(dict.fromkeys(self.find(name).key for name in players))
         if not keys:
             raise InputError("expected at least one player to plot")
+        if self.moves is not None and scale != "results" and beside is None:
+            from milepost.report.joint_charts import joint_chart
+
+            return joint_chart(
+                self, keys, band=band, first=first, last=last, title=title, subtitle=[self.about]
+            )
+        if scale == "joint":
+            raise InputError(
+                "the joint scale needs move evidence, and is not drawn beside another history"
+            )
         said, other = [self.about], None
         if beside is not None:
             names = [self.name_of(key) for key in keys]
@@ -110,6 +128,23 @@ class History(stage.History):
         return curves_chart(
             points, band=band, beside=other, margins=margins, title=title, subtitle=said
         )
+
+    def plot_inflation(
+        self, group: Any = "top:100", *, reference: Any = None, title: str = ""
+    ) -> alt.TopLevelMixin:
+        """Return a chart of a group's level through time, with its band and the turns behind it.
+
+        Parameters
+        ----------
+        group, reference
+            See `inflation`.
+        title
+            What stands above.
+        """
+        from milepost.report.joint_charts import inflation_chart
+
+        table = self.inflation(group, reference=reference)
+        return inflation_chart(table, title=title, subtitle=[self.about, ASSUMPTION])
 
     @property
     def about(self) -> str:
@@ -138,6 +173,8 @@ def fit_history(
     first: int | None = None,
     last: int | None = None,
     sweeping: Sweeping | None = None,
+    moves: Any = None,
+    joining: Moves | None = None,
     progress: Report | None = None,
 ) -> History:
     """Fit every player's skill over time to results.
@@ -163,6 +200,11 @@ def fit_history(
         Only the results of these years, both included.
     sweeping
         How near to the fixed point to go.
+    moves
+        Move evidence, for a joint history: a table of sites (`milepost.sites`), its file, or a
+        table of player, time, mean and sd.
+    joining
+        How it enters: `Moves`.
     progress
         Called after every sweep.
 
@@ -195,18 +237,31 @@ def fit_history(
     """
     if isinstance(results, list | tuple) and results and isinstance(results[0], Game):
         found = stage.fit_history(
-            results, model, period=period, sweeping=sweeping, progress=progress
-        )
+            results, model, period=period, sweeping=sweeping, moves=moves, joining=joining,
+            progress=progress,
+        )  # fmt: skip
         return _whole(found, {}, ())
     chosen = choose(results, mapping=mapping, skip_fast=skip_fast, first=first, last=last)
+    sites, inputs = _move_evidence(moves)
     if model is None:
-        model = TTT.for_chess() if chosen.chess else TTT()
+        plain = TTT() if sites is None else TTT(newcomers="learn")
+        model = TTT.for_chess() if chosen.chess else plain
     found = stage.fit_history(
-        chosen.table, model, period=period, sweeping=sweeping, progress=progress
-    )
+        chosen.table, model, period=period, sweeping=sweeping, moves=sites, joining=joining,
+        progress=progress,
+    )  # fmt: skip
     options = {**described(model), "period": period, **chosen.choices}
-    made = provenance("history", options, [dict(each) for each in chosen.inputs])
+    if found.moves is not None:
+        options["moves"] = asdict(found.moves.options)
+    made = provenance("history", options, [*(dict(each) for each in chosen.inputs), *inputs])
     return _whole(found, made, chosen.said)
+
+
+def _move_evidence(moves: Any) -> tuple[Any, list[dict[str, Any]]]:
+    """The table of some move evidence, and name, size and digest of its file."""
+    if isinstance(moves, str | Path):
+        return read_table(moves), find_sources(moves).about()
+    return getattr(moves, "table", moves), []
 
 
 def load_history(folder: str | Path) -> History:
@@ -395,10 +450,11 @@ def about(history: stage.History) -> str:
         fast = "fast games count like the others"
     elif kept.get("fast"):
         fast = f"{kept['fast_games']:,} fast games count like the others"
+    joint = "" if history.moves is None else f", {history.moves.turns:,} turns of moves"
     state = "" if history.converged else ", NOT CONVERGED"
     return (
         f"{history.model.name}, period {history.period}, {history.games:,} games of "
-        f"{history.players:,} players, {fast}{state}"
+        f"{history.players:,} players, {fast}{joint}{state}"
     )
 
 

@@ -24,6 +24,7 @@ from milepost.cli.commands import (
     follow,
     games,
     history,
+    inflation,
     likelihood,
     models,
     players,
@@ -122,6 +123,7 @@ app.command("history", cls=pointing(history.MOVED))(history.history)
 app.command("rank")(questions.rank)
 app.command("predict")(questions.predict)
 app.command("compare")(questions.compare)
+app.command("inflation")(inflation.inflation)
 app.command("tune", cls=pointing(tune.MOVED))(tune.tune)
 app.command("plot")(plot.plot)
 app.command("reproduce")(reproduce.reproduce)

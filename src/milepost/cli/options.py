@@ -126,6 +126,15 @@ AtTime = Annotated[
     str, typer.Option("--at", metavar="TIME", help="A year, a date (1972-07-11), or a number.")
 ]
 
+Scale = Annotated[
+    str | None,
+    typer.Option(
+        "--scale",
+        help="joint (intrinsic Elo: results and moves) or results (points: results alone).",
+        show_default="joint where the history has move evidence",
+    ),
+]
+
 
 def check_preset(preset: str) -> None:
     """Refuse a preset that there is not."""

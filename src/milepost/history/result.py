@@ -16,7 +16,15 @@ from milepost.errors import InputError, MilepostWarning
 from milepost.games.players.find import PlayerFinder, PlayerMatch
 from milepost.history.baselines.step_ratings import Ratings, rating_chances
 from milepost.history.beliefs import Belief, Lives
-from milepost.history.eras import LEAST_CHANCE, LOGISTIC_BETA, caution, scale_sd
+from milepost.history.eras import (
+    CAUTION_YEARS,
+    LEAST_CHANCE,
+    LOGISTIC_BETA,
+    caution,
+    scale_sd,
+)
+from milepost.history.joint.inflation import inflation_of
+from milepost.history.joint.moves_fit import ASSUMPTION, MovesFit
 from milepost.history.models import Elo, Glicko2, Model
 from milepost.history.numerics.gaussians import below
 from milepost.history.numerics.orthant import quadrant
@@ -61,8 +69,10 @@ class Comparison:
     years_apart: float
     """The time between the two (years, for dates)."""
     scale_sd: float
-    """How much the settings leave open about the scale between the two times, as a standard
-    deviation: see `milepost.history.eras`."""
+    """How much is left open about the scale between the two times, as a standard deviation: by the
+    settings (`milepost.history.eras`) or, on the joint scale, by the move evidence of the eras."""
+    scale: str = "results"
+    """``"results"``: points of skill; ``"joint"``: intrinsic Elo."""
 
     @property
     def sd(self) -> float:
@@ -84,19 +94,23 @@ class Comparison:
         """The probability in words, no finer than the times apart support."""
         # Nothing is certain about two skills, though a float may say so.
         known = min(max(self.probability, 1e-12), 1.0 - 1e-12)
-        return percent(known, LEAST_CHANCE if self.caution else 0.001)
+        coarse = bool(self.caution) and self.scale == "results"
+        return percent(known, LEAST_CHANCE if coarse else 0.001)
 
     @property
     def caution(self) -> str:
         """A line of caution where much time lies between; else empty."""
+        if self.scale == "joint":
+            return ASSUMPTION if self.years_apart > CAUTION_YEARS else ""
         return caution(self.years_apart)
 
     def __repr__(self) -> str:
         """Return the answer in a few lines."""
         (one, two), (then, later) = self.players, self.times
+        unit = "Elo" if self.scale == "joint" else "points"
         lines = [
             f"{one} ({then}) against {two} ({later})",
-            f"difference {self.difference.mean:.0f} ± {self.sd:.0f} points",
+            f"difference {self.difference.mean:.0f} ± {self.sd:.0f} {unit}",
             f"chance that the first was the stronger: {self.chance}",
         ]
         return "\n".join([*lines, f"Caution: {self.caution}"] if self.caution else lines)
@@ -170,6 +184,8 @@ class History:
     """Players' names as written, by their keys; keys that are not here are shown themselves."""
     sweeping: Sweeping = field(default_factory=Sweeping)
     """How it was swept; an update is swept alike."""
+    moves: MovesFit | None = None
+    """What move evidence said, and the scale that it gave; `None` = there was none."""
     _skill: Lives | Ratings | None = None
     _margins: Lives | None = None
     _kept: Kept | None = None
@@ -264,7 +280,9 @@ class History:
         """Return what is known about a player's skill at any time."""
         return self._lives.at(self._key(player), clock_of(time, self.period))
 
-    def rank(self, time: Any, *, within: float = 1.0, games: int = 0) -> pl.DataFrame:
+    def rank(
+        self, time: Any, *, within: float = 1.0, games: int = 0, scale: str | None = None
+    ) -> pl.DataFrame:
         """Return the ranking at a time.
 
         Parameters
@@ -276,6 +294,9 @@ class History:
             dates).
         games
             Only players with at least this many games up to that time (or in their first period).
+        scale
+            ``"joint"`` (intrinsic Elo; the default where there is move evidence) or ``"results"``
+            (points; results alone).
 
         Returns
         -------
@@ -284,7 +305,14 @@ class History:
             the margin's mean and sd.
         """
         moment = clock_of(time, self.period)
-        chosen, mean, sd, last = self._lives.all_at(moment, within)
+        moves, lives = self._on(scale)
+        chosen, mean, sd, last = lives.all_at(moment, within)
+        if moves is not None:
+            era, variance = moves.at(moment)
+            mean, sd = (
+                era + moves.slope * (mean - moves.mu),
+                np.hypot(moves.slope * sd, variance**0.5),
+            )
         so_far = np.cumsum(self.curves["games"].to_numpy())
         begin = self._lives.start[chosen]
         before = np.where(begin > 0, so_far[begin - 1], 0)
@@ -302,7 +330,9 @@ class History:
         frame = frame.sort("mean", "player", descending=[True, False])
         return self._named(frame).with_row_index("rank", offset=1)
 
-    def compare(self, a: str, b: str, time_a: Any = None, time_b: Any = None) -> Comparison:
+    def compare(
+        self, a: str, b: str, time_a: Any = None, time_b: Any = None, *, scale: str | None = None
+    ) -> Comparison:
         """Compare two players, each at his own time.
 
         Parameters
@@ -311,6 +341,8 @@ class History:
             Players; or, without times, ``"Name@1972"``.
         time_a, time_b
             The times.
+        scale
+            As for `rank`.
 
         Raises
         ------
@@ -321,7 +353,8 @@ class History:
         b, time_b = _split(b, time_b)
         a, b = self._key(a), self._key(b)
         moments = clock_of(time_a, self.period), clock_of(time_b, self.period)
-        first, second = self._lives.at(a, moments[0]), self._lives.at(b, moments[1])
+        moves, lives = self._on(scale)
+        first, second = lives.at(a, moments[0]), lives.at(b, moments[1])
         variance = first.sd**2 + second.sd**2
         if math.isnan(variance):
             raise InputError(
@@ -329,19 +362,62 @@ class History:
                 "ratings"
             )
         if a == b:
-            variance -= 2.0 * self._lives.covariance(a, *moments)
+            variance -= 2.0 * lives.covariance(a, *moments)
         apart = abs(moments[0] - moments[1])
+        names, times = (self.name_of(a), self.name_of(b)), (str(time_a), str(time_b))
+        if moves is not None:
+            own = moves.slope * math.sqrt(max(variance, 0.0))
+            one, two = (
+                moves.intrinsic(*each) for each in zip((first, second), moments, strict=True)
+            )
+            return Comparison(
+                (a, b), names, times, one, two, Belief(one.mean - two.mean, own), apart,
+                math.sqrt(moves.level_variance(*moments)), "joint",
+            )  # fmt: skip
         beta = LOGISTIC_BETA if isinstance(self.model, Elo | Glicko2) else self.model.beta
         return Comparison(
             (a, b),
-            (self.name_of(a), self.name_of(b)),
-            (str(time_a), str(time_b)),
+            names,
+            times,
             first,
             second,
             Belief(first.mean - second.mean, math.sqrt(max(variance, 0.0))),
             apart,
             scale_sd(beta, apart),
         )
+
+    def inflation(self, group: Any = "top:100", *, reference: Any = None) -> pl.DataFrame:
+        """Return how the level of a group changed through time, by moves and by results alone.
+
+        Parameters
+        ----------
+        group
+            ``"top:100"`` (so many of the highest skill in each period), ``"all"``, or players.
+        reference
+            What levels are compared with: a time, or the first and the last one of a span; `None` =
+            the period of most move evidence.
+
+        Returns
+        -------
+        polars.DataFrame
+            time, group, players, level (intrinsic Elo) with its 95 % interval low to high, change
+            (from the reference) and change_sd, level_results and change_results (results alone, at
+            the slope of the history), era, era_sd, turns.
+
+        Raises
+        ------
+        InputError
+            If the history has no move evidence, or the group nobody.
+        """
+        moves, _ = self._on("joint")
+        assert moves is not None
+        if not isinstance(group, str):
+            group = [self._key(each) for each in group]
+        bounds = None
+        if reference is not None:
+            span = reference if isinstance(reference, tuple | list) else (reference, reference)
+            bounds = clock_of(span[0], self.period), clock_of(span[1], self.period)
+        return inflation_of(self.curves, moves, group, bounds)
 
     def to_polars(self) -> pl.DataFrame:
         """Return the curves with the players' names beside their keys."""
@@ -380,6 +456,22 @@ class History:
             raise InputError("this history was saved without what questions need: fit it again")
         return self._skill
 
+    def _on(self, scale: str | None) -> tuple[MovesFit | None, Lives | Ratings]:
+        """The joint scale (`None` = that of results), and the lives to ask."""
+        if scale not in (None, "joint", "results"):
+            raise InputError(f"expected the scale joint or results, got {scale!r}")
+        if scale == "joint" and self.moves is None:
+            raise InputError(
+                "this history has no move evidence, and so no joint scale: fit it with moves"
+            )
+        if self.moves is None or scale != "results":
+            return self.moves, self._lives
+        if self.moves.results_only is None:
+            raise InputError(
+                "this joint history does not keep what results alone say: fit it again"
+            )
+        return None, self.moves.results_only
+
     def _advantage(self, moment: float) -> float:
         clock = self.paths["clock"].to_numpy()
         place = max(int(np.searchsorted(clock, moment, side="right")) - 1, 0)
@@ -398,6 +490,9 @@ class History:
             ("sweeps", f"{self.sweeps}, {state}"),
             ("remaining error", f"about {self.remaining_error:.2g} points"),
         ]
+        if self.moves is not None:
+            told = f"{self.moves.used:,} sites, {self.moves.turns:,} turns"
+            rows.append(("move evidence", f"{told}, {self.moves.slope:.3f} Elo a point"))
         if self.skipped:
             rows.append(("rows left out", f"{sum(self.skipped.values()):,}"))
         return rows

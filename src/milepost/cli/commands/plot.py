@@ -48,12 +48,14 @@ def plot(
         str | None, typer.Option("--to", metavar="TIME", help="Up to this one.")
     ] = None,
     title: Annotated[str, typer.Option("--title", help="The title of the picture.")] = "",
+    scale: options.Scale = None,
     quiet: options.Quiet = False,
 ) -> None:  # fmt: skip
     """Draw players' skill through time, with bands, from a saved history.
 
     Between periods with games the band widens with the drift. A player with a margin of his own
-    (ttt-d) also gets a dashed curve: his mean plus his draw margin, what it takes to beat him.
+    (ttt-d) also gets a dashed curve: his mean plus his draw margin, what it takes to beat him. A
+    joint history is drawn in intrinsic Elo: dashed what results alone say, points what moves say.
     """
     from pathlib import Path
 
@@ -68,7 +70,7 @@ def plot(
         players = list(dict.fromkeys(found.find(name) for name in names))
     chart = found.plot(
         *(player.key for player in players), band=band, beside=other, margins=margins, first=first,
-        last=last, title=title,
+        last=last, title=title, scale=scale,
     )  # fmt: skip
     written = [player.name for player in players]
     target = Path(output) if output is not None else _named_after(written)

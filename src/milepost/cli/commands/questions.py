@@ -32,6 +32,7 @@ def rank(
             help="Only players with games at most so long before or after.",
         ),
     ] = 1.0,
+    scale: options.Scale = None,
     output: options.AnswerTable = None,
     form: options.Format = None,
 ) -> None:  # fmt: skip
@@ -39,14 +40,16 @@ def rank(
     from milepost.api.histories import load_history
 
     found = load_history(folder)
-    table = found.rank(at, within=within, games=games)
+    table = found.rank(at, within=within, games=games, scale=scale)
     if table.is_empty():
         _tell_of_nobody(found, at, within, games)
-    told = {"at": at, "most": most, "games": games, "within": within}
-    if not _written(
+    told = {"at": at, "most": most, "games": games, "within": within, "scale": scale}
+    if not write_answer(
         table if most is None else table.head(most), output, form, "rank", told, folder
     ):
-        typer.echo(f"{found.model.name} at {at}: skill, its standard deviation, games so far")
+        joint = found.moves is not None and scale != "results"
+        unit = "intrinsic Elo (results and moves)" if joint else "skill"
+        typer.echo(f"{found.model.name} at {at}: {unit}, its standard deviation, games so far")
         shown = table.drop("player").rename({"name": "player"})
         show.print_frame(shown, most=most or 20)
 
@@ -88,7 +91,7 @@ def predict(
         "mean_2": [skills[1].mean], "sd_2": pl.Series([sds[1]], dtype=pl.Float64),
     })  # fmt: skip
     told = {"players": [one.key, two.key], "at": at, "first_mover": first_mover}
-    if _written(table, output, form, "predict", told, folder):
+    if write_answer(table, output, form, "predict", told, folder):
         return
     first = {None: "", 1: f", {one.name} moves first", 2: f", {two.name} moves first"}[first_mover]
     rows = [
@@ -104,6 +107,7 @@ def compare(
     folder: options.HistoryFolder,
     a: Annotated[str, typer.Argument(metavar="NAME@TIME", help='As in "fischer@1972".')],
     b: Annotated[str, typer.Argument(metavar="NAME@TIME", help='As in "kasparov@1991".')],
+    scale: options.Scale = None,
     output: options.AnswerTable = None,
     form: options.Format = None,
 ) -> None:
@@ -117,7 +121,10 @@ def compare(
 
     found = load_history(folder)
     with show.warnings_told():
-        answer = found.compare(a, b)
+        answer = found.compare(a, b, scale=scale)
+        alone = None
+        if answer.scale == "joint":
+            alone = found.compare(a, b, scale="results")
     (one, two), (time_1, time_2) = answer.players, answer.times
     first, second, apart = answer.first, answer.second, answer.difference
     table = pl.DataFrame({
@@ -125,20 +132,29 @@ def compare(
         "sd_1": [first.sd], "player_2": [answer.keys[1]], "time_2": [time_2],
         "mean_2": [second.mean], "sd_2": [second.sd], "difference": [apart.mean],
         "difference_sd": [apart.sd], "scale_sd": [answer.scale_sd],
-        "probability": [answer.probability],
+        "probability": [answer.probability], "scale": [answer.scale],
     })  # fmt: skip
     if answer.caution:
         typer.echo(f"caution: {answer.caution}", err=True)
-    if _written(table, output, form, "compare", {"players": [a, b]}, folder):
+    if write_answer(table, output, form, "compare", {"players": [a, b]}, folder):
         return
     rows = [
         (f"{one} @ {time_1}", first.mean, first.sd),
         (f"{two} @ {time_2}", second.mean, second.sd),
         ("difference", apart.mean, apart.sd),
-        ("with the scale's uncertainty", apart.mean, answer.sd),
+        (_SCALE_SAID[answer.scale], apart.mean, answer.sd),
     ]
-    typer.echo(f"Chance that the first was the stronger: {answer.chance}")
+    on = "on the joint scale, " if alone is not None else ""
+    typer.echo(f"Chance that the first was the stronger: {on}{answer.chance}")
+    if alone is not None:
+        typer.echo(f"  by results alone (with what their settings leave open): {alone.chance}")
     show.print_table(("who", "mean", "sd"), rows)
+
+
+_SCALE_SAID = {
+    "results": "with the scale's uncertainty",
+    "joint": "with that of the eras' levels",
+}
 
 
 def _tell_of_nobody(found: History, at: str, within: float, games: int) -> None:
@@ -152,7 +168,7 @@ def _tell_of_nobody(found: History, at: str, within: float, games: int) -> None:
     )
 
 
-def _written(
+def write_answer(
     table: pl.DataFrame, output: str | None, form: str | None, command: str, told: dict[str, Any],
     folder: str,
 ) -> bool:  # fmt: skip
