@@ -161,7 +161,7 @@ def test_norms_and_scores(saved: Path) -> None:
         (("norm", "fischer", "spassky", "--colours", "wx"), "expected letters w and b"),
         (("norm", "fischer", "spassky=high"), "expected a rating behind ="),
         (("norm", "fischer", "spassky", "--at", "1985"), "no rating of Spassky, Boris is known"),
-        (("rank", "--scale", "fide"), "expected a scale of points, elo"),
+        (("rank", "--scale", "fide"), "expected a scale of points, results, elo"),
     ],
 )
 def test_what_cannot_be_is_refused(saved: Path, arguments: tuple[str, ...], words: str) -> None:

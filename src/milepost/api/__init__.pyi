@@ -7,3 +7,4 @@ from . import games as games
 from . import histories as histories
 from . import ratings as ratings
 from . import review as review
+from . import sites as sites

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -27,6 +27,8 @@ from milepost.history.field import (
     forecast_field,
     norm_in_field,
 )
+from milepost.history.joint.moves_fit import ASSUMPTION
+from milepost.history.joint.options import Moves
 from milepost.history.models import (
     TTT,
     TTTD,
@@ -41,7 +43,7 @@ from milepost.history.sweeping import Sweeping
 from milepost.history.teams.game import Game
 from milepost.history.tuning.search import free_numbers, read_axes, search_limit
 from milepost.history.tuning.tune import Tuning, parse_values
-from milepost.io.files import write_text
+from milepost.io.files import read_table, write_text
 from milepost.io.progress import Report
 from milepost.io.provenance import provenance
 from milepost.io.sources import Sources, find_sources
@@ -51,10 +53,12 @@ if TYPE_CHECKING:
     import altair as alt
 
 __all__ = [
+    "ASSUMPTION",
     "NORMS",
     "SCALES",
     "ChosenResults",
     "History",
+    "Moves",
     "NormRule",
     "Sweeping",
     "Tuning",
@@ -89,7 +93,7 @@ class History(stage.History):
     def plot(
         self, *players: str, band: str = "sd", beside: stage.History | None = None,
         margins: bool = True, first: Any = None, last: Any = None, title: str = "",
-        gap: float | None = None,
+        gap: float | None = None, scale: str | None = None,
     ) -> alt.TopLevelMixin:  # fmt: skip
         """Return a chart of players' skill through time.
 
@@ -111,12 +115,30 @@ class History(stage.History):
         gap
             Where there are no games for longer than this, a curve is broken; `None` = five years,
             where the times are years or dates.
+        scale
+            See `on`; `None` = intrinsic Elo where there is move evidence, with the results-only
+            curve dashed and the sites as points; else the history's own.
         """
         from milepost.report.history_curves import curve_points, curves_chart
 
+        if scale is not None:
+            return self.on(scale).plot(
+                *players, band=band, beside=beside, margins=margins, first=first, last=last,
+                title=title, gap=gap,
+            )  # fmt: skip
         keys = list(dict.fromkeys(self.key_of(name) for name in players))
         if not keys:
             raise InputError("expected at least one player to plot")
+        if self.moves is not None:
+            if beside is not None:
+                raise InputError(
+                    "the joint scale is not drawn beside another history: choose results or elo"
+                )
+            from milepost.report.joint_charts import joint_chart
+
+            return joint_chart(
+                self, keys, band=band, first=first, last=last, title=title, subtitle=[self.about]
+            )
         said, other = [self.about], None
         if beside is not None:
             names = [self.name_of(key) for key in keys]
@@ -228,6 +250,23 @@ class History(stage.History):
         wanted = f"a performance of {rule.performance:.0f}" if rule else f"a norm for {title}"
         return norm_in_field(forecast, rated, rule or NORMS[title], wanted)
 
+    def plot_inflation(
+        self, group: Any = "top:100", *, reference: Any = None, title: str = ""
+    ) -> alt.TopLevelMixin:
+        """Return a chart of a group's level through time, with its band and the turns behind it.
+
+        Parameters
+        ----------
+        group, reference
+            See `inflation`.
+        title
+            What stands above.
+        """
+        from milepost.report.joint_charts import inflation_chart
+
+        table = self.inflation(group, reference=reference)
+        return inflation_chart(table, title=title, subtitle=[self.about, ASSUMPTION])
+
     @property
     def about(self) -> str:
         """What it was fitted to, in a line."""
@@ -255,6 +294,8 @@ def fit_history(
     first: int | None = None,
     last: int | None = None,
     sweeping: Sweeping | None = None,
+    moves: Any = None,
+    joining: Moves | None = None,
     progress: Report | None = None,
 ) -> History:
     """Fit every player's skill over time to results.
@@ -280,6 +321,11 @@ def fit_history(
         Only the results of these years, both included.
     sweeping
         How near to the fixed point to go.
+    moves
+        Move evidence, for a joint history: a table of sites (`milepost.sites`), its file, or a
+        table of player, time, mean and sd.
+    joining
+        How it enters: `Moves`.
     progress
         Called after every sweep.
 
@@ -312,18 +358,31 @@ def fit_history(
     """
     if isinstance(results, list | tuple) and results and isinstance(results[0], Game):
         found = stage.fit_history(
-            results, model, period=period, sweeping=sweeping, progress=progress
-        )
+            results, model, period=period, sweeping=sweeping, moves=moves, joining=joining,
+            progress=progress,
+        )  # fmt: skip
         return _whole(found, {}, ())
     chosen = choose(results, mapping=mapping, skip_fast=skip_fast, first=first, last=last)
+    sites, inputs = _move_evidence(moves)
     if model is None:
-        model = TTT.for_chess() if chosen.chess else TTT()
+        plain = TTT() if sites is None else TTT(newcomers="learn")
+        model = TTT.for_chess() if chosen.chess else plain
     found = stage.fit_history(
-        chosen.table, model, period=period, sweeping=sweeping, progress=progress
-    )
+        chosen.table, model, period=period, sweeping=sweeping, moves=sites, joining=joining,
+        progress=progress,
+    )  # fmt: skip
     options = {**described(model), "period": period, **chosen.choices}
-    made = provenance("history", options, [dict(each) for each in chosen.inputs])
+    if found.moves is not None:
+        options["moves"] = asdict(found.moves.options)
+    made = provenance("history", options, [*(dict(each) for each in chosen.inputs), *inputs])
     return _whole(found, made, chosen.said)
+
+
+def _move_evidence(moves: Any) -> tuple[Any, list[dict[str, Any]]]:
+    """The table of some move evidence, and name, size and digest of its file."""
+    if isinstance(moves, str | Path):
+        return read_table(moves), find_sources(moves).about()
+    return getattr(moves, "table", moves), []
 
 
 def load_history(folder: str | Path) -> History:
@@ -514,10 +573,11 @@ def about(history: stage.History) -> str:
         fast = "fast games count like the others"
     elif kept.get("fast"):
         fast = f"{kept['fast_games']:,} fast games count like the others"
+    joint = "" if history.moves is None else f", {history.moves.turns:,} turns of moves"
     state = "" if history.converged else ", NOT CONVERGED"
     return (
         f"{history.model.name}, period {history.period}, {history.games:,} games of "
-        f"{history.players:,} players, {fast}{state}"
+        f"{history.players:,} players, {fast}{joint}{state}"
     )
 
 

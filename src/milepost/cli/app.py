@@ -28,6 +28,7 @@ from milepost.cli.commands import (
     follow,
     games,
     history,
+    inflation,
     likelihood,
     models,
     norm,
@@ -157,6 +158,7 @@ app.command("compare")(questions.compare)
 app.command("career")(career.career)
 app.command("search")(career.search)
 app.command("norm")(norm.norm)
+app.command("inflation")(inflation.inflation)
 app.command("tune", cls=pointing(tune.MOVED))(tune.tune)
 app.command("plot")(plot.plot)
 app.command("reproduce")(reproduce.reproduce)

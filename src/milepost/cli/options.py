@@ -132,11 +132,12 @@ AtTime = Annotated[
     ),
 ]
 Scale = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--scale",
-        help="points (the history's own), or elo (read as Elo, by a straight line to the Elos "
-        "printed beside the games).",
+        help="points or results (results alone), elo (the same, by a straight line to the Elos "
+        "printed beside the games), or joint (intrinsic Elo: results and moves).",
+        show_default="joint where there is move evidence, else points",
     ),
 ]
 

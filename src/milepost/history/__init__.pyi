@@ -2,6 +2,9 @@ from .comparison import Comparison as Comparison
 from .fit import fit_history as fit_history
 from .fit import prequential as prequential
 from .fit import update_history as update_history
+from .joint.moves_fit import MovesFit as MovesFit
+from .joint.observations import MovesWarning as MovesWarning
+from .joint.options import Moves as Moves
 from .models import TTT as TTT
 from .models import TTTD as TTTD
 from .models import Elo as Elo

@@ -109,6 +109,18 @@ class Lives:
             tau += np.where(use, self.table[rows[chosen], column + 1], 0.0) * shrink
         return chosen.astype(np.int64), self.offset + tau / pi, 1.0 / np.sqrt(pi), last[chosen]
 
+    def at_rows(self) -> tuple[Floats, Floats]:
+        """Return mean and sd of every row at its own time: past and future meet there."""
+        clock = self.clock if self.steps is None else self.steps
+        ends = self.start[1:] - 1
+        future, gap = np.zeros((len(clock), 2)), np.zeros(len(clock))
+        future[:-1], gap[:-1] = self.table[1:, 2:], np.diff(clock)
+        future[ends], gap[ends] = 0.0, 0.0
+        shrink = 1.0 / (1.0 + future[:, 0] * gap * self.drift)
+        pi = self.table[:, 0] + future[:, 0] * shrink
+        tau = self.table[:, 1] + future[:, 1] * shrink
+        return self.offset + tau / pi, 1.0 / np.sqrt(pi)
+
     def covariance(self, player: str, moment_1: float, moment_2: float) -> float:
         """Return the covariance of one player's values at two moments.
 

@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass
 
 from milepost.history.beliefs import Belief
-from milepost.history.eras import LEAST_CHANCE, caution
+from milepost.history.eras import CAUTION_YEARS, LEAST_CHANCE, caution
+from milepost.history.joint.moves_fit import ASSUMPTION
 from milepost.history.numerics.gaussians import below
 
 
@@ -31,10 +32,12 @@ class Comparison:
     years_apart: float
     """The time between the two (years, for dates)."""
     scale_sd: float
-    """How much the settings leave open about the scale between the two times, as a standard
-    deviation: see `milepost.history.eras`."""
+    """How much is left open about the scale between the two times, as a standard deviation: by the
+    settings (`milepost.history.eras`) or, on the joint scale, by the move evidence of the eras."""
     unit: str = "points"
     """What the numbers are: points of the history, or Elo."""
+    joint: bool = False
+    """Whether they are intrinsic Elo, of results and moves."""
 
     @property
     def sd(self) -> float:
@@ -56,11 +59,14 @@ class Comparison:
         """The probability in words, no finer than the times apart support."""
         # Nothing is certain about two skills, though a float may say so.
         known = min(max(self.probability, 1e-12), 1.0 - 1e-12)
-        return percent(known, LEAST_CHANCE if self.caution else 0.001)
+        coarse = bool(self.caution) and not self.joint
+        return percent(known, LEAST_CHANCE if coarse else 0.001)
 
     @property
     def caution(self) -> str:
         """A line of caution where much time lies between; else empty."""
+        if self.joint:
+            return ASSUMPTION if self.years_apart > CAUTION_YEARS else ""
         return caution(self.years_apart)
 
     @property

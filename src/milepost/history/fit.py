@@ -15,6 +15,8 @@ from scipy.special import ndtr
 from milepost.errors import InputError
 from milepost.history.baselines.histories import fit_elo, fit_glicko2
 from milepost.history.beliefs import lives_of
+from milepost.history.joint.join import Joined, join
+from milepost.history.joint.options import Moves
 from milepost.history.models import TTT, TTTD, Elo, Glicko2, Model, TrueSkill, checked_model
 from milepost.history.periods import checked_period, clock_of
 from milepost.history.prediction.forward import (
@@ -60,6 +62,8 @@ def fit_history(
     period: str | float = "year",
     sweeping: Sweeping | None = None,
     names: Mapping[str, str] | None = None,
+    moves: Any = None,
+    joining: Moves | None = None,
     progress: Report | None = None,
 ) -> History:
     """Fit every player's skill over time.
@@ -87,6 +91,12 @@ def fit_history(
     names
         Players' names as written, by the keys that the results have; `None` = they are taken from
         the columns name_1 and name_2 if there are such.
+    moves
+        Move evidence: a table of sites (`milepost.tables.SITES`), or one with the columns player,
+        time, mean and sd. The history is then a joint one, on the scale of the moves too; without a
+        model it learns the level of newcomers. For `TTT` and `TTTD` alone.
+    joining
+        How move evidence enters; `None` = the defaults of `Moves`.
     progress
         Called after every sweep with a `milepost.history.Sweep`.
 
@@ -108,13 +118,18 @@ def fit_history(
     ConvergenceWarning
         If the fixed point was not reached, or a number of the answer is not finite. As
         `FarRatingsWarning` where ratings run away.
+    MovesWarning
+        If move evidence was left out, or is not what it should be.
 
     References
     ----------
     Dangauthier, Herbrich, Minka & Graepel (2007), TrueSkill Through Time. NIPS 20.
     """
-    model = TTT() if model is None else checked_model(model)
+    if model is None:
+        model = TTT() if moves is None else TTT(newcomers="learn")
+    model = checked_model(model)
     checked_period(period)
+    _check_joining(results, model, moves, joining)
     if sweeping is not None and not isinstance(model, TTT | TTTD):
         raise InputError(
             f"the model {model.name} makes one pass: tolerance, max_sweeps and workers mean "
@@ -132,9 +147,22 @@ def fit_history(
     elif isinstance(model, Glicko2):
         found = fit_glicko2(records, model)
     else:
-        found = _fit_two(records, frame, model, sweeping, progress, None)
+        joint = None if moves is None else (moves, Moves() if joining is None else joining)
+        found = _fit_two(records, frame, model, sweeping, progress, None, joint)
     curves = with_printed_elos(found.curves, records, frame)
     return _bounded(replace(found, names=known, curves=curves))
+
+
+def _check_joining(results: Any, model: Model, moves: Any, joining: Moves | None) -> None:
+    if moves is None:
+        if joining is not None:
+            raise InputError("options of move evidence go with move evidence: there is none")
+        return
+    if _are_games(results) or not isinstance(model, TTT | TTTD) or model.stage == "filter":
+        raise InputError(
+            "move evidence is joined to converged histories of ttt and ttt-d between two players "
+            f"alone, not to {'games of teams' if _are_games(results) else model.name}"
+        )
 
 
 def names_of(results: pl.DataFrame) -> dict[str, str]:
@@ -196,7 +224,14 @@ def update_history(history: History, more: Any) -> History:
     except pl.exceptions.PolarsError as error:
         raise InputError(f"the new results do not fit the old ones: {error}") from error
     records = _records(frame, model, history.period)
-    found = _fit_two(records, frame, model, history.sweeping, None, (history, kept.message))
+    joint = None
+    if history.moves is not None:
+        if history.moves.sites is None:
+            raise InputError("this joint history does not keep its sites: fit all results anew")
+        joint = (history.moves.sites, history.moves.options)
+    # The messages of a joint history hold its sites: results are begun afresh there.
+    message = kept.message if joint is None else None
+    found = _fit_two(records, frame, model, history.sweeping, None, (history, message), joint)
     return _bounded(
         replace(
             found,
@@ -287,8 +322,10 @@ def _records(frame: pl.DataFrame, model: Model, period: str | float) -> Records:
 def _fit_two(
     records: Records, frame: pl.DataFrame, model: _Gaussian, sweeping: Sweeping,
     progress: Report | None, warm: tuple[History, Floats | None] | None,
+    joint: tuple[Any, Moves] | None = None,
 ) -> History:  # fmt: skip
     state = fresh_state(records, model)
+    joined = None
     if isinstance(model, TrueSkill) or model.stage == "filter":
         improper = state.forward(0, records.periods)
         ended = Convergence(True, 1, 0.0, improper)
@@ -301,7 +338,10 @@ def _fit_two(
             learning=learning_of(model), progress=progress, workers=sweeping.workers,
         )  # fmt: skip
         evidence = state_log_evidence(state)
-    return _only_finite(_history(state, frame, model, sweeping, ended, evidence))
+        if joint is not None:
+            joined = join(state, *joint, model, sweeping, progress=progress)
+            ended = replace(joined.ended, converged=ended.converged and joined.ended.converged)
+    return _only_finite(_history(state, frame, model, sweeping, ended, evidence, joined))
 
 
 _FAR = 30.0
@@ -368,7 +408,7 @@ def _warm_start(
 
 def _history(
     state: TTTState | TTTDState, frame: pl.DataFrame, model: _Gaussian, sweeping: Sweeping,
-    ended: Convergence, evidence: float,
+    ended: Convergence, evidence: float, joined: Joined | None = None,
 ) -> History:  # fmt: skip
     records = state.records
     skill = lives_of(records, state.chains, offset=model.mu, drift=model.tau**2)
@@ -376,7 +416,7 @@ def _history(
     if isinstance(state, TTTDState):
         margins = lives_of(records, state.margins, offset=0.0, drift=state.model.margin_tau**2)
     return History(
-        curves=_curves(state, model.mu),
+        curves=_curves(state, model.mu, joined),
         log_evidence=float(evidence),
         converged=ended.converged,
         sweeps=ended.sweeps,
@@ -396,13 +436,14 @@ def _history(
         draw_share=records.draw_share,
         improper=ended.skipped,
         sweeping=sweeping,
+        moves=None if joined is None else joined.fit,
         _skill=skill,
         _margins=margins,
         _kept=Kept(frame, records.row, state.message),
     )  # fmt: skip
 
 
-def _curves(state: TTTState | TTTDState, mu: float) -> pl.DataFrame:
+def _curves(state: TTTState | TTTDState, mu: float, joined: Joined | None) -> pl.DataFrame:
     records = state.records
     order = np.lexsort((records.node_period, records.node_player))
     belief = state.chains.belief[order]
@@ -417,7 +458,10 @@ def _curves(state: TTTState | TTTDState, mu: float) -> pl.DataFrame:
         margin = state.margins.belief[order]
         columns["margin_mean"] = margin[:, 1] / margin[:, 0]
         columns["margin_sd"] = 1.0 / np.sqrt(margin[:, 0])
-    return CURVES.conform(pl.DataFrame(columns))
+    frame = pl.DataFrame(columns)
+    if joined is not None:
+        frame = pl.concat([frame, joined.columns[order]], how="horizontal")
+    return CURVES.conform(frame)
 
 
 def _fit_games(

@@ -18,6 +18,8 @@ from milepost.history.baselines.step_ratings import Ratings, rating_chances
 from milepost.history.beliefs import Belief, Lives
 from milepost.history.comparison import Comparison
 from milepost.history.eras import LOGISTIC_BETA, scale_sd
+from milepost.history.joint.inflation import inflation_of
+from milepost.history.joint.moves_fit import MovesFit
 from milepost.history.models import Elo, Glicko2, Model
 from milepost.history.numerics.gaussians import below
 from milepost.history.numerics.orthant import quadrant
@@ -107,6 +109,8 @@ class History:
     """How it was swept; an update is swept alike."""
     scale: Scale = POINTS
     """What the numbers mean: points of this history, or another scale that `on` put them on."""
+    moves: MovesFit | None = None
+    """What move evidence said, and the scale that it gave; `None` = there was none."""
     _skill: Lives | Ratings | None = None
     _margins: Lives | None = None
     _kept: Kept | None = None
@@ -126,8 +130,9 @@ class History:
         Parameters
         ----------
         scale
-            ``"points"``, its own; ``"elo"``, by a straight line to the Elos printed beside the
-            games (`scale.lines` then say which line, and how far off it is).
+            ``"points"`` or ``"results"``, what results alone say; ``"elo"``, the same by a
+            straight line to the Elos printed beside the games (`scale.lines` then say which line,
+            and how far off it is); ``"joint"``, intrinsic Elo, where there is move evidence.
 
         Raises
         ------
@@ -277,7 +282,9 @@ class History:
         c2 = own + sum(known)
         return math.sqrt(own / c2) * math.exp(-((one.mean - two.mean + lead) ** 2) / (2.0 * c2))
 
-    def rank(self, time: Any, *, within: float = 1.0, games: int | None = None) -> pl.DataFrame:
+    def rank(
+        self, time: Any, *, within: float = 1.0, games: int | None = None, scale: str | None = None
+    ) -> pl.DataFrame:
         """Return the ranking at a time.
 
         Parameters
@@ -291,6 +298,8 @@ class History:
             Only players with at least this many games up to that time (or in their first period);
             `None` = 30, and only players whose sd is at most 0.3 beta, if there are ten such; else
             all players.
+        scale
+            See `on`; `None` = intrinsic Elo where there is move evidence, else the history's own.
 
         Returns
         -------
@@ -298,8 +307,14 @@ class History:
             rank, player (the key), name (as written), mean, sd (null for elo), games (so far), and
             the margin's mean and sd.
         """
+        if scale is not None:
+            return self.on(scale).rank(time, within=within, games=games)
         moment = self.moment(time)
         chosen, mean, sd, last = self._lives.all_at(moment, within)
+        if self.moves is not None:
+            era, variance = self.moves.at(moment)
+            mean = era + self.moves.slope * (mean - self.moves.mu)
+            sd = np.hypot(self.moves.slope * sd, variance**0.5)
         so_far = np.cumsum(self.curves["games"].to_numpy())
         begin = self._lives.start[chosen]
         before = np.where(begin > 0, so_far[begin - 1], 0)
@@ -323,7 +338,9 @@ class History:
         frame = frame.sort("mean", "player", descending=[True, False])
         return self._named(frame).with_row_index("rank", offset=1)
 
-    def compare(self, a: str, b: str, time_a: Any = None, time_b: Any = None) -> Comparison:
+    def compare(
+        self, a: str, b: str, time_a: Any = None, time_b: Any = None, *, scale: str | None = None
+    ) -> Comparison:
         """Compare two players, each at his own time.
 
         Parameters
@@ -332,12 +349,16 @@ class History:
             Players; or, without times, ``"Name@1972"``.
         time_a, time_b
             The times.
+        scale
+            As for `rank`.
 
         Raises
         ------
         InputError
             If a time is missing, a player is not known, or the model states no uncertainty (elo).
         """
+        if scale is not None:
+            return self.on(scale).compare(a, b, time_a, time_b)
         (a, time_a), (b, time_b) = self._at(a, time_a), self._at(b, time_b)
         moments = self.moment(time_a), self.moment(time_b)
         first, second = self._lives.at(a, moments[0]), self._lives.at(b, moments[1])
@@ -350,10 +371,21 @@ class History:
         if a == b:
             variance -= 2.0 * self._lives.covariance(a, *moments)
         apart = abs(moments[0] - moments[1])
+        names, times = (self.name_of(a), self.name_of(b)), (str(time_a), str(time_b))
+        moves = self.moves
+        if moves is not None:
+            own = moves.slope * math.sqrt(max(variance, 0.0))
+            one, two = (
+                moves.intrinsic(*each) for each in zip((first, second), moments, strict=True)
+            )
+            return Comparison(
+                (a, b), names, times, one, two, Belief(one.mean - two.mean, own), apart,
+                math.sqrt(moves.level_variance(*moments)), "Elo", joint=True,
+            )  # fmt: skip
         return Comparison(
             (a, b),
-            (self.name_of(a), self.name_of(b)),
-            (str(time_a), str(time_b)),
+            names,
+            times,
             first,
             second,
             Belief(first.mean - second.mean, math.sqrt(max(variance, 0.0))),
@@ -361,6 +393,39 @@ class History:
             scale_sd(self._beta, apart),
             self.scale.unit,
         )
+
+    def inflation(self, group: Any = "top:100", *, reference: Any = None) -> pl.DataFrame:
+        """Return how the level of a group changed through time, by moves and by results alone.
+
+        Parameters
+        ----------
+        group
+            ``"top:100"`` (so many of the highest skill in each period), ``"all"``, or players.
+        reference
+            What levels are compared with: a time, or the first and the last one of a span; `None` =
+            the period of most move evidence.
+
+        Returns
+        -------
+        polars.DataFrame
+            time, group, players, level (intrinsic Elo) with its 95 % interval low to high, change
+            (from the reference) and change_sd, level_results and change_results (results alone, at
+            the slope of the history), era, era_sd, turns.
+
+        Raises
+        ------
+        InputError
+            If the history has no move evidence, or the group nobody.
+        """
+        moves = self.on("joint").moves
+        assert moves is not None
+        if not isinstance(group, str):
+            group = [self.key_of(each) for each in group]
+        bounds = None
+        if reference is not None:
+            span = reference if isinstance(reference, tuple | list) else (reference, reference)
+            bounds = self.moment(span[0]), self.moment(span[1])
+        return inflation_of(self.curves, moves, group, bounds)
 
     def to_polars(self) -> pl.DataFrame:
         """Return the curves with the players' names beside their keys."""
@@ -454,6 +519,9 @@ class History:
             ("sweeps", f"{self.sweeps}, {state}"),
             ("remaining error", f"about {self.remaining_error:.2g} points"),
         ]
+        if self.moves is not None:
+            told = f"{self.moves.used:,} sites, {self.moves.turns:,} turns"
+            rows.append(("move evidence", f"{told}, {self.moves.slope:.3f} Elo a point"))
         if self.skipped:
             rows.append(("rows left out", f"{sum(self.skipped.values()):,}"))
         return rows

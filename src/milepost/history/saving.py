@@ -4,7 +4,8 @@
 need; ``paths.parquet`` what was learned by period; ``results.parquet`` the results, so that a
 history read back can be updated (from a fresh start: the games' messages are not kept, for with
 them an update takes as many sweeps, or one fewer).
-``names.parquet`` holds the players' names as written, by their keys, where they are known.
+``names.parquet`` holds the players' names as written, by their keys, where they are known. What a
+joint history adds is told in `milepost.history.joint.saving`.
 ``history.json`` is written last: a folder without it is not a history.
 """
 
@@ -23,7 +24,10 @@ from milepost.errors import InputError
 from milepost.history.baselines.histories import newcomer
 from milepost.history.baselines.step_ratings import Ratings
 from milepost.history.beliefs import Lives
+from milepost.history.joint.moves_fit import MovesFit
+from milepost.history.joint.saving import FILES, load_moves, save_moves
 from milepost.history.models import (
+    TTT,
     TTTD,
     Elo,
     Glicko2,
@@ -63,12 +67,17 @@ def save_history(history: History, folder: str | Path) -> None:
     try:
         make_folder(folder)
         # First the file that makes it a history, then what a history without it would inherit.
-        for name in ("history.json", "results.parquet", "names.parquet", "provenance.json"):
+        others = ("results.parquet", "names.parquet", "provenance.json", *FILES)
+        for name in ("history.json", *others):
             (folder / name).unlink(missing_ok=True)
     except OSError as error:
         raise cannot_write(folder, error) from error
     columns: dict[str, Any] = {}
-    for name, lives in (("skill", history._skill), ("margin", history._margins)):
+    moves = history.moves
+    results_only = None if moves is None else moves.results_only
+    for name, lives in (
+        ("skill", history._skill), ("margin", history._margins), ("results", results_only),
+    ):  # fmt: skip
         if isinstance(lives, Ratings):
             columns["clock"] = lives.clock
         elif lives is not None:
@@ -103,6 +112,7 @@ def save_history(history: History, folder: str | Path) -> None:
         "draw_share": history.draw_share,
         "answers": history._skill is not None,
         "keeps_results": history._kept is not None,
+        "moves": None if moves is None else save_moves(moves, folder),
     }
     write_text(folder / "history.json", json.dumps(about, indent=1, ensure_ascii=False) + "\n")
 
@@ -156,6 +166,7 @@ def _loaded(about: dict[str, Any], folder: Path) -> History:
         draw_share=about.get("draw_share", float("nan")),
         names=_names(folder / "names.parquet"),
         sweeping=sweeping,
+        moves=_moves(about.get("moves"), table, folder, model, period),
         _skill=(
             _ratings(table, model, period, earlier="keeps_results" not in about)
             if isinstance(model, Elo | Glicko2)
@@ -168,6 +179,16 @@ def _loaded(about: dict[str, Any], folder: Path) -> History:
         ),
         _kept=kept,
     )
+
+
+def _moves(
+    about: dict[str, Any] | None, table: pl.DataFrame, folder: Path, model: Model,
+    period: str | float,
+) -> MovesFit | None:  # fmt: skip
+    if about is None or not isinstance(model, TTT | TTTD):
+        return None
+    results_only = _lives(table, "results", period, offset=model.mu, tau=model.tau)
+    return load_moves(about, folder, results_only)
 
 
 def _settings(about: dict[str, Any]) -> tuple[Model, str | float, Sweeping]:

@@ -19,6 +19,7 @@ from milepost.errors import InputError
 from milepost.history.beliefs import Lives
 from milepost.history.models import TTT, TTTD, TrueSkill
 from milepost.history.records import Floats, Records
+from milepost.tables import CURVES
 
 if TYPE_CHECKING:
     from milepost.history.result import History
@@ -31,6 +32,8 @@ LINK_PLAYERS = 10
 """The least that a line is drawn through."""
 NEAR_YEARS = 2.0
 """A printed Elo counts as that of a time if it is no farther away."""
+_OF_MOVES = ("intrinsic_mean", "intrinsic_sd", "moves_n", "moves_site", "moves_sd")
+"""Columns of curves that move evidence fills."""
 _SIZES = ("beta", "tau", "sigma", "draw", "first_mover", "margin_mu", "margin_sigma", "margin_tau")
 """Options of models that are lengths on the scale."""
 
@@ -123,7 +126,8 @@ def on_scale(history: History, name: str) -> History:
     history
         A history on its own scale.
     name
-        One of `SCALES`: ``"points"`` (its own) or ``"elo"`` (a straight line to printed Elos).
+        One of `SCALES`: ``"points"`` or ``"results"`` (results alone), ``"elo"`` (a straight line
+        to printed Elos) or ``"joint"`` (intrinsic Elo, of results and moves).
 
     Raises
     ------
@@ -132,7 +136,7 @@ def on_scale(history: History, name: str) -> History:
     """
     if name not in SCALES:
         raise InputError(f"expected a scale of {', '.join(SCALES)}; got {name!r}")
-    if history.scale.name == name:
+    if history.scale.name == name and not history.scale.own:
         return history
     if not history.scale.own:
         raise InputError(
@@ -281,9 +285,38 @@ def _by_printed_elos(history: History) -> History:
     return affine(history, scale, slope=link.slope, zero=link.zero)
 
 
+def _results_alone(history: History) -> History:
+    """What results alone say, in points; a history without move evidence says nothing else."""
+    moves = history.moves
+    if moves is None:
+        return history
+    if moves.results_only is None:
+        raise InputError("this joint history does not keep what results alone say: fit it again")
+    mean, sd = moves.results_only.at_rows()
+    return replace(
+        history,
+        curves=history.curves.with_columns(
+            pl.Series("mean", mean), pl.Series("sd", sd),
+            *(pl.lit(None, dtype=CURVES.dtypes[name]).alias(name) for name in _OF_MOVES),
+        ),
+        moves=None,
+        _skill=moves.results_only,
+    )  # fmt: skip
+
+
+def _joint(history: History) -> History:
+    if history.moves is None:
+        raise InputError(
+            "this history has no move evidence, and so no joint scale: fit it with moves"
+        )
+    return history
+
+
 SCALES: Mapping[str, Callable[[History], History]] = {
-    "points": lambda history: history,
-    "elo": _by_printed_elos,
+    "points": _results_alone,
+    "results": _results_alone,
+    "elo": lambda history: _by_printed_elos(_results_alone(history)),
+    "joint": _joint,
 }
 """The scales by the names that they are chosen by, each a function from a history on its own scale
 to one on that scale."""

@@ -46,6 +46,12 @@ def history_lines(history: History, *, said: Sequence[str] = (), chess: bool = F
     if isinstance(model, TTT | TTTD) and model.newcomers is not None:
         level = history.paths["newcomer_mean"]
         lines.append(f"  newcomers' mean {level[0]:.1f} to {level[-1]:.1f} points")
+    if history.moves is not None:
+        lines.append("joint with move evidence:")
+        lines += [f"  {line}" for line in repr(history.moves).splitlines()]
+        if isinstance(model, TTT | TTTD):
+            rule = "learned" if model.newcomers is not None else "fixed"
+            lines.append(f"  newcomers' level {rule}; with an era this hardly matters")
     return lines
 
 

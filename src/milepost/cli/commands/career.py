@@ -16,7 +16,7 @@ def career(
     wins: Annotated[
         int, typer.Option("--wins", min=0, help="So many of the best wins.")
     ] = 5,
-    scale: options.Scale = "points",
+    scale: options.Scale = None,
     output: options.AnswerTable = None,
     form: options.Format = None,
 ) -> None:  # fmt: skip
@@ -56,7 +56,7 @@ def search(
     most: Annotated[
         int | None, typer.Option("--most", min=1, help="So many players.", show_default="20")
     ] = None,
-    scale: options.Scale = "points",
+    scale: options.Scale = None,
     output: options.AnswerTable = None,
     form: options.Format = None,
 ) -> None:

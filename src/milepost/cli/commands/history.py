@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from milepost.cli import options, show
+
+if TYPE_CHECKING:
+    from milepost.api.histories import Moves
 
 MOVED = {
     f"--{name}": f"--set {name.replace('-', '_')}=VALUE"
@@ -57,6 +60,14 @@ def history(
     keep_names: options.KeepNames = False,
     aliases: options.Aliases = None,
     keep_duplicates: options.KeepDuplicates = False,
+    moves: Annotated[
+        str | None,
+        typer.Option(
+            "--moves", metavar="SITES",
+            help="Join move evidence: a table of milepost rate --sites, or player, time, mean, sd. "
+            "Then --set takes era (walk, constant), era_drift, slope, spread and form too.",
+        ),
+    ] = None,
     form: options.Format = None,
     workers: options.Threads = None,
     quiet: options.Quiet = False,
@@ -77,6 +88,7 @@ def history(
     if output is not None:
         format_of(output, form)
     given = {name: options.value_of(text) for name, text in options.read_settings(settings).items()}
+    joining = _joining(moves, given)
     frequent = {"beta": beta, "tau": tau, "workers": workers}
     given |= {name: value for name, value in frequent.items() if value is not None}
     # What cannot be is refused before the results are read.
@@ -84,6 +96,8 @@ def history(
     api.model_and_sweeping(model, given)
     length = options.read_period(period)
     api.check_period(length)
+    if moves is not None and model in ("ttt", "ttt-d"):
+        given.setdefault("newcomers", "learn")
     with show.progress("reading", quiet=quiet):
         chosen = api.choose(
             inputs, mapping=mapping, keep_names=keep_names, aliases=aliases,
@@ -93,7 +107,10 @@ def history(
     chess = preset == "chess" or (preset == "auto" and chosen.chess)
     fitted, sweeping = api.model_and_sweeping(model, given, chess=chess)
     with show.warnings_told(), show.progress("sweeping", quiet=quiet, unit="sweeps") as tell:
-        found = api.fit_history(chosen, fitted, period=length, sweeping=sweeping, progress=tell)
+        found = api.fit_history(
+            chosen, fitted, period=length, sweeping=sweeping, moves=moves,
+            joining=joining, progress=tell,
+        )  # fmt: skip
     if output is not None:
         shown = found.on(scale)
         write_table(shown.curves, output, form=form, made={**found.made, "scale": scale})
@@ -108,3 +125,18 @@ def history(
         typer.echo("\n".join(say), err=True)
     if not found.converged:
         raise typer.Exit(1)
+
+
+def _joining(moves: str | None, given: dict[str, Any]) -> Moves | None:
+    """Take the options of move evidence out of what was set; `None` = there is no evidence."""
+    from dataclasses import fields
+
+    from milepost.api.histories import Moves
+    from milepost.errors import InputError
+
+    own = [option.name for option in fields(Moves) if option.name in given]
+    if moves is None:
+        if own:
+            raise InputError(f"--set {own[0]} goes with move evidence: give --moves SITES")
+        return None
+    return Moves(**{name: given.pop(name) for name in own})

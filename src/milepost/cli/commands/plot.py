@@ -49,7 +49,7 @@ def plot(
         str | None, typer.Option("--to", metavar="TIME", help="Up to this one.")
     ] = None,
     title: Annotated[str, typer.Option("--title", help="The title of the picture.")] = "",
-    scale: options.Scale = "points",
+    scale: options.Scale = None,
     gap: Annotated[
         float | None,
         typer.Option(
@@ -63,7 +63,8 @@ def plot(
 
     Between periods with games the band widens with the drift. A player with a margin of his own
     (ttt-d) also gets a dashed curve: his mean plus his draw margin, what it takes to beat him.
-    Where there are no games for years the curve is broken.
+    Where there are no games for years the curve is broken. A joint
+    history is drawn in intrinsic Elo: dashed what results alone say, points what moves say.
     """
     from pathlib import Path
 
@@ -72,8 +73,8 @@ def plot(
 
     if output is not None:
         check_ending(output)
-    found = load(folder, scale)
-    other = None if beside is None else load_history(beside).on(scale)
+    found = load(folder, scale, joint=True)
+    other = None if beside is None else load_history(beside).on(scale or "points")
     with show.warnings_told():
         players = list(dict.fromkeys(found.find(name) for name in names))
     chart = found.plot(

@@ -36,7 +36,7 @@ def rank(
             help="Only players with games at most so long before or after.",
         ),
     ] = 1.0,
-    scale: options.Scale = "points",
+    scale: options.Scale = None,
     output: options.AnswerTable = None,
     form: options.Format = None,
 ) -> None:  # fmt: skip
@@ -44,14 +44,14 @@ def rank(
 
     Players who may be one person under several names are told below the ranking.
     """
-    found = load(folder, scale)
+    found = load(folder, scale, joint=True)
     table = found.rank(at, within=within, games=games)
     if table.is_empty():
         _tell_of_nobody(found, at, within, games)
     told = {"at": at, "most": most, "games": games, "within": within, "scale": scale}
     if written(table if most is None else table.head(most), output, form, "rank", told, folder):
         return
-    unit = found.scale.unit
+    unit = unit_of(found)
     shown = table.drop("player").rename({"name": "player", "mean": unit, "sd": "±"})
     when = f"{found.paths['time'][-1]} (now)" if at == "now" else at
     typer.echo(
@@ -83,7 +83,7 @@ def predict(
         bool,
         typer.Option("--quality", help="Also how even the game is, and the expected score."),
     ] = False,
-    scale: options.Scale = "points",
+    scale: options.Scale = None,
     output: options.AnswerTable = None,
     form: options.Format = None,
 ) -> None:
@@ -140,7 +140,7 @@ def compare(
     folder: options.HistoryFolder,
     a: Annotated[str, typer.Argument(metavar="NAME@TIME", help='As in "fischer@1972".')],
     b: Annotated[str, typer.Argument(metavar="NAME@TIME", help='As in "kasparov@1991".')],
-    scale: options.Scale = "points",
+    scale: options.Scale = None,
     output: options.AnswerTable = None,
     form: options.Format = None,
 ) -> None:
@@ -151,9 +151,14 @@ def compare(
     """
     import polars as pl
 
-    found = load(folder, scale)
+    found = load(folder, scale, joint=True)
+    left_open = "with the scale's uncertainty"
     with show.warnings_told():
         answer = found.compare(a, b)
+        alone = None
+        if answer.joint:
+            alone = found.compare(a, b, scale="results")
+            left_open = "with that of the eras' levels"
     (one, two), (time_1, time_2) = answer.players, answer.times
     first, second, apart = answer.first, answer.second, answer.difference
     table = pl.DataFrame({
@@ -162,6 +167,7 @@ def compare(
         "mean_2": [second.mean], "sd_2": [second.sd], "difference": [apart.mean],
         "difference_sd": [apart.sd], "scale_sd": [answer.scale_sd],
         "probability": [answer.probability],
+        "scale": ["joint" if answer.joint else found.scale.name],
     })  # fmt: skip
     if answer.caution:
         typer.echo(f"caution: {answer.caution}", err=True)
@@ -171,29 +177,49 @@ def compare(
         (f"{one} @ {time_1}", first.mean, first.sd),
         (f"{two} @ {time_2}", second.mean, second.sd),
         ("difference", apart.mean, apart.sd),
-        ("with the scale's uncertainty", apart.mean, answer.sd),
+        (left_open, apart.mean, answer.sd),
     ]
     typer.echo(answer.sentence)
-    show.print_table(("who", found.scale.unit, "±"), rows)
+    if alone is not None:
+        typer.echo(f"By results alone, with what their settings leave open: {alone.chance}")
+    show.print_table(("who", unit_of(found), "±"), rows)
     tell_of_scale(found)
 
 
-def load(folder: str, scale: str) -> History:
-    """Read a saved history, on the scale asked for; warn if it explains less than nothing."""
+def unit_of(found: History) -> str:
+    """Return what the numbers of a ranking or comparison are."""
+    return found.scale.unit if found.moves is None else "intrinsic Elo"
+
+
+def load(folder: str, scale: str | None, *, joint: bool = False) -> History:
+    """Read a saved history, on the scale asked for; warn if it explains less than nothing.
+
+    Parameters
+    ----------
+    folder, scale
+        What to read, and the scale; `None` = its own.
+    joint
+        Whether the question can be answered on the joint scale.
+    """
     from milepost.api.histories import load_history
+    from milepost.errors import InputError
     from milepost.report.history_text import evidence_caution
 
+    if scale == "joint" and not joint:
+        raise InputError("the joint scale is for rank, compare and plot: choose points or elo")
     found = load_history(folder)
     caution = evidence_caution(found)
     if caution:
         typer.echo(f"caution: {caution}", err=True)
-    return found.on(scale)
+    return found if scale is None else found.on(scale)
 
 
 def tell_of_scale(found: History) -> None:
     """Say how to read the numbers."""
     lines = found.scale.lines
-    if not lines and found.curves["elo"].drop_nulls().len():
+    if found.moves is not None:
+        lines = ("results and moves on one scale; --scale results shows what results alone say",)
+    elif not lines and found.curves["elo"].drop_nulls().len():
         lines = ("points of this history, which are no Elo: --scale elo reads them as Elo",)
     for line in lines:
         typer.echo(line, err=True)
