@@ -175,7 +175,7 @@ def test_what_cannot_be_is_refused(saved: Path, arguments: tuple[str, ...], word
 def test_curves_as_elo(saved: Path, tmp_path: Path) -> None:
     results = saved.parent / "results.parquet"
     out = tmp_path / "curves.csv"
-    code, _, _ = run("history", results, "-o", out, "--scale", "elo", "-q")
+    code, _, _ = run("history", results, "-o", out, "--set", "scale=elo", "-q")
     assert code == 0
     table = pl.read_csv(out)
     assert abs((table["mean"] - table["elo"]).mean()) < 40  # type: ignore[arg-type,operator]

@@ -15,7 +15,7 @@ MOVED = {
     f"--{name}": f"--set {name.replace('-', '_')}=VALUE"
     for name in (
         "mu", "sigma", "draw", "first-mover", "newcomers", "margin-mu", "margin-sigma",
-        "margin-tau", "draw-form", "stage", "order", "seed", "tolerance", "max-sweeps",
+        "margin-tau", "draw-form", "stage", "order", "seed", "tolerance", "max-sweeps", "scale",
     )
 }  # fmt: skip
 """Former options: what to type now."""
@@ -49,10 +49,6 @@ def history(
     ] = None,
     settings: options.Settings = None,
     preset: options.Preset = "auto",
-    scale: Annotated[
-        str,
-        typer.Option("--scale", help="The scale of the curves in OUT: points or elo."),
-    ] = "points",
     skip_fast: options.SkipFast = False,
     first: options.FromYear = None,
     last: options.ToYear = None,
@@ -88,6 +84,8 @@ def history(
     if output is not None:
         format_of(output, form)
     given = {name: options.value_of(text) for name, text in options.read_settings(settings).items()}
+    # Where the questions have an option of its own, the curves' scale is one of many settings.
+    scale = given.pop("scale", None)
     joining = _joining(moves, given)
     frequent = {"beta": beta, "tau": tau, "workers": workers}
     given |= {name: value for name, value in frequent.items() if value is not None}
@@ -112,7 +110,7 @@ def history(
             joining=joining, progress=tell,
         )  # fmt: skip
     if output is not None:
-        shown = found.on(scale)
+        shown = found if scale is None else found.on(str(scale))
         write_table(shown.curves, output, form=form, made={**found.made, "scale": scale})
     if save is not None:
         found.save(save)
