@@ -101,8 +101,8 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="An option of the model (sigma=300, first_mover=learn, newcomers=none), tolerance, "
-        "max_sweeps, or scale=elo for the curves; may be given several times. A wrong name lists those there are.",
+        help="An option of the model (sigma=300, first_mover=learn, newcomers=none), tolerance or "
+        "max_sweeps; may be given several times. A wrong name lists those there are.",
     ),
 ]
 Preset = Annotated[

@@ -70,7 +70,8 @@ def history(
 ) -> None:  # fmt: skip
     """Fit every player's skill through time to results; write the curves table.
 
-    Exits with 1 if the history did not converge; the curves are written all the same.
+    With --set scale=elo the curves are written as Elo, by the Elos printed beside the games. Exits
+    with 1 if the history did not converge; the curves are written all the same.
     """
     from milepost.api import histories as api
     from milepost.errors import InputError
