@@ -19,6 +19,7 @@ from typer.core import TyperGroup
 from milepost import __version__
 from milepost.cli.commands import (
     analyse,
+    bots,
     calibrate,
     career,
     check,
@@ -32,6 +33,7 @@ from milepost.cli.commands import (
     likelihood,
     models,
     norm,
+    play,
     players,
     plot,
     questions,
@@ -56,6 +58,8 @@ _RESUMES = {
     "fit-row",
     "demo",
     "reproduce",
+    "match",
+    "personify",
 }
 """Commands that keep what they have done when they are interrupted."""
 
@@ -151,6 +155,11 @@ app.command("calibrations")(calibrate.calibrations)
 app.command("rate")(rate.rate)
 app.command("check")(check.check)
 app.command("likelihood")(likelihood.likelihood)
+app.command("play")(play.play)
+app.command("guess")(play.guess)
+app.command("match")(bots.match)
+app.command("book")(bots.book)
+app.command("personify")(bots.personify)
 app.command("history", cls=pointing(history.MOVED))(history.history)
 app.command("rank")(questions.rank)
 app.command("predict")(questions.predict)
