@@ -23,6 +23,8 @@ One bad game is never an exception: it is collected in the errors table and the 
 Errors become exit codes in one place, `milepost.cli.app.main`.
 """
 
+_LONGEST = 400
+
 
 class MilepostError(Exception):
     """Base of all errors that Milepost raises on purpose."""
@@ -33,7 +35,14 @@ class InputError(MilepostError, ValueError):
 
 
 class TableError(InputError):
-    """A table lacks columns that a stage needs, or holds them in a wrong type."""
+    """A table lacks columns that a stage needs, or holds them in a wrong type.
+
+    Names and values of a table may hold anything: the message is made one line of bounded length.
+    """
+
+    def __init__(self, message: str):
+        text = " ".join("".join(c if c.isprintable() else " " for c in message).split())
+        super().__init__(text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ...")
 
 
 class NotAnalysedError(InputError):

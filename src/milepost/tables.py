@@ -99,8 +99,10 @@ class Table:
         try:
             return frame.select(*known, *others)
         except pl.exceptions.PolarsError as error:
+            # The first line says what; the others are hints for those who write expressions.
+            reason = str(error).strip().splitlines()[0]
             raise TableError(
-                f"the {self.name} table holds a value of a wrong type: {error}"
+                f"the {self.name} table holds a value of a wrong type: {reason}"
             ) from error
 
 

@@ -26,11 +26,11 @@ from milepost.errors import (
 from milepost.games.load import read_turns
 from milepost.games.players.find import PlayerFinder
 from milepost.games.turns.replay import BOOK_MOVES
-from milepost.io.files import read_table, write_table
+from milepost.io.files import read_table, typed_table, write_table
 from milepost.io.progress import Report
 from milepost.io.provenance import provenance, read_provenance
 from milepost.io.sources import Inputs, find_sources
-from milepost.tables import as_frame
+from milepost.tables import CONTEXT, DECISIONS, OPTION, Column, Table, as_frame
 
 
 @dataclass(frozen=True)
@@ -235,6 +235,18 @@ def decisions(
     return found.of_players([player] if isinstance(player, str) else player)
 
 
+def _with_lists(table: pl.DataFrame, path: str) -> pl.DataFrame:
+    """Read the lists of decisions that were written as CSV."""
+    if table.schema.get("values") != pl.String:
+        return table
+    of_options = [
+        Column(name, pl.List(pl.Float64), "") for name in table.columns if name.startswith(OPTION)
+    ]
+    of_turns = [Column(name, pl.Float64, "") for name in table.columns if name.startswith(CONTEXT)]
+    known = [column for column in DECISIONS.columns if column.name in table.columns]
+    return typed_table(table, Table("decisions", "", (*known, *of_options, *of_turns)), path)
+
+
 def _looked_at(table: pl.DataFrame) -> pl.DataFrame:
     """Return a table of decisions; warn of what would else be rated in silence."""
     numbers = table.schema.get("values")
@@ -242,7 +254,7 @@ def _looked_at(table: pl.DataFrame) -> pl.DataFrame:
         return table  # what it lacks is told where it is needed
     if "chosen" in table.columns:
         listed = pl.lit(True)
-        if "unlisted" in table.columns:
+        if table.schema.get("unlisted", pl.String).is_numeric():
             listed = pl.col("unlisted").fill_null(0) == 0
         unknown = int(table.select((pl.col("chosen").is_null() & listed).sum()).item())
         if unknown == len(table):
@@ -276,7 +288,7 @@ def _of_tables(inputs: Any, setup: str | None) -> Decisions:
         )
     frames, setups = [], {}
     for source in sources:
-        frames.append(read_table(source.name))
+        frames.append(_with_lists(read_table(source.name), source.name))
         told = read_provenance(source.name).get("options", {})
         if isinstance(told, dict) and told.get("digest"):
             setups[str(told["digest"])] = told.get("setup")

@@ -23,6 +23,10 @@ Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
 
 
+_LATEST = 1e12
+"""The greatest time, in any unit: seconds since 1970 last for 30,000 years."""
+
+
 class SkippedResultsWarning(MilepostWarning):
     """Some results could not be used and were left out."""
 
@@ -167,8 +171,9 @@ def read_records(
 def _usable(frame: pl.DataFrame) -> tuple[pl.Series, dict[str, int]]:
     """Which rows can be used, and how many not, each counted under its first fault."""
     time = pl.col("time")
-    if frame["time"].dtype.is_float():
-        time = pl.when(time.is_finite()).then(time)
+    if frame["time"].dtype.is_numeric():
+        # Beyond that a float does not tell one period from the next.
+        time = pl.when(time.cast(pl.Float64).abs() < _LATEST).then(time)
     blank = [pl.col(c).is_null() | (pl.col(c) == "") for c in ("player_1", "player_2")]
     score, weight = pl.col("score"), pl.col("weight")
     faults = {

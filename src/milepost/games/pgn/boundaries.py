@@ -295,7 +295,10 @@ def _begins_game(
         return is_event and after_blank
     line_end = text.find(b"\n", here)
     line = text[here : line_end if line_end >= 0 else len(text)]
-    return bool(_EVENT_TAG.match(line.lstrip()) or _TAG_PAIR.match(line.lstrip()))
+    if _EVENT_TAG.match(line.lstrip()) or _TAG_PAIR.match(line.lstrip()):
+        return True
+    # A damaged tag shall not become text of the game before, where that one is complete.
+    return after_blank and bool(_RESULT_AT_END.search(text[line_before:here]))
 
 
 def comment_is_open(game: bytes, *, inside: bool = False) -> bool:

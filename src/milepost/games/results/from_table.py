@@ -202,7 +202,8 @@ def _timed(raw: pl.DataFrame) -> pl.DataFrame:
     numbers = given.cast(pl.Float64, strict=False)
     if not compact and len(given) and numbers.null_count() == 0:
         numbers = numbers.filter(numbers.is_finite())  # a time NaN is none
-        whole = (numbers == numbers.floor()).all()
+        # Whole numbers as such, unless they are beyond what a whole number holds.
+        whole = (numbers == numbers.floor()).all() and bool((numbers.abs() < 2**53).all())
         times = text.cast(pl.Float64)
         times = times.set(~times.is_finite(), None)
         return raw.with_columns(times.cast(pl.Int64 if whole else pl.Float64))

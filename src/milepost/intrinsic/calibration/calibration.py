@@ -163,11 +163,10 @@ class Calibration:
         """
         if not isinstance(values, Mapping) or "schema" not in values:
             raise InputError(f"{source} is no calibration")
-        if values["schema"] not in {SCHEMA, _OLDER}:
-            raise InputError(
-                f"{source} is a calibration of schema {values['schema']}; this version reads "
-                f"{_OLDER} and {SCHEMA}"
-            )
+        if values["schema"] not in (SCHEMA, _OLDER):
+            told = str(values["schema"])[:20]
+            readable = f"this version reads {_OLDER} and {SCHEMA}"
+            raise InputError(f"{source} is a calibration of schema {told}; {readable}")
         try:
             ratings, errors = (np.array(each, dtype=np.float64) for each in values["map_error"])
             if len(ratings) != len(errors) or not (np.diff(ratings) > 0).all():
