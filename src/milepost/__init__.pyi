@@ -66,6 +66,7 @@ from .games.turns.replay import turns_of_games as turns_of_games
 from .history.models import TTT as TTT
 from .history.models import TTTD as TTTD
 from .history.models import Elo as Elo
+from .history.models import Forecast as Forecast
 from .history.models import Glicko2 as Glicko2
 from .history.models import TrueSkill as TrueSkill
 from .history.sweeping import Sweeping as Sweeping

@@ -5,6 +5,7 @@ from .fit import update_history as update_history
 from .models import TTT as TTT
 from .models import TTTD as TTTD
 from .models import Elo as Elo
+from .models import Forecast as Forecast
 from .models import Glicko2 as Glicko2
 from .models import Model as Model
 from .models import TrueSkill as TrueSkill
