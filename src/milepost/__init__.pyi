@@ -82,6 +82,7 @@ from .history.joint.options import Moves as Moves
 from .history.models import TTT as TTT
 from .history.models import TTTD as TTTD
 from .history.models import Elo as Elo
+from .history.models import Forecast as Forecast
 from .history.models import Glicko2 as Glicko2
 from .history.models import TrueSkill as TrueSkill
 from .history.sweeping import Sweeping as Sweeping

@@ -8,6 +8,7 @@ from .joint.options import Moves as Moves
 from .models import TTT as TTT
 from .models import TTTD as TTTD
 from .models import Elo as Elo
+from .models import Forecast as Forecast
 from .models import Glicko2 as Glicko2
 from .models import Model as Model
 from .models import TrueSkill as TrueSkill

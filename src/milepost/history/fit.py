@@ -17,8 +17,18 @@ from milepost.history.baselines.histories import fit_elo, fit_glicko2
 from milepost.history.beliefs import lives_of
 from milepost.history.joint.join import Joined, join
 from milepost.history.joint.options import Moves
-from milepost.history.models import TTT, TTTD, Elo, Glicko2, Model, TrueSkill, checked_model
+from milepost.history.models import (
+    TTT,
+    TTTD,
+    Elo,
+    Forecast,
+    Glicko2,
+    Model,
+    TrueSkill,
+    checked_model,
+)
 from milepost.history.periods import checked_period, clock_of
+from milepost.history.prediction.company import forecast_history
 from milepost.history.prediction.forward import (
     filter_log_evidence,
     log_loss_by_period,
@@ -30,7 +40,6 @@ from milepost.history.scales import with_printed_elos
 from milepost.history.solver.convergence import (
     Convergence,
     ConvergenceWarning,
-    converge,
 )
 from milepost.history.sweeping import Sweeping
 from milepost.history.teams.fit import fit_teams
@@ -40,9 +49,9 @@ from milepost.history.teams.rate import draw_margin
 from milepost.history.ttt.from_model import (
     check_movers,
     fresh_state,
-    learning_of,
     state_log_evidence,
 )
+from milepost.history.ttt.learned_margin import converge_model
 from milepost.history.ttt.own_margins import TTTDState
 from milepost.history.ttt.state import TTTState
 from milepost.io.progress import Report
@@ -253,11 +262,11 @@ def prequential(
     results, period
         As for `fit_history`, two players a game.
     model
-        `TTT`, `TTTD` or `TrueSkill`. Nothing is learned here: give numbers learned on earlier data.
-        A draw margin from the share of draws would know the future; give that too.
+        `TTT`, `TTTD`, `TrueSkill` or `Forecast`. Nothing is learned here: give numbers learned on
+        earlier data. A draw margin from the share of draws would know the future; give that too.
     window, rounds
-        After each period the last `window` periods (`None` = 3) are smoothed again by `rounds`
-        sweeps; 0 = the filter alone, and all that `TrueSkill` has.
+        After each period the last `window` periods (`None` = 3; `Forecast`: its own window) are
+        smoothed again by `rounds` sweeps; 0 = the filter alone, and all that `TrueSkill` has.
     start
         From which time on to smooth (before it, the filter): saves time if only later predictions
         are wanted.
@@ -284,20 +293,25 @@ def prequential(
             "the first mover's advantage and the newcomers' level are learned from the whole "
             "history: a prediction needs them as numbers"
         )
+    asked = window
     if window is None:
         window = 0 if isinstance(model, TrueSkill) else 3
     if isinstance(model, TrueSkill) and window != 0:
         raise InputError(f"trueskill smooths nothing: expected a window of 0, got {window!r}")
     frame = RESULTS.conform(results).select(_KEPT_COLUMNS)
     records = _records(frame, model, checked_period(period))
-    state = fresh_state(records, model)
     first = 0
     if start is not None:
         first = int(np.searchsorted(records.asked_clock, clock_of(start, period)))
-    logs = predict_forward(state, window=window, rounds=rounds, start=first)
+    if isinstance(model, Forecast):
+        seen = forecast_history(records, model, window=asked, rounds=rounds, start=first)
+        logs = seen.log_probability
+    else:
+        state = fresh_state(records, model)
+        logs = predict_forward(state, window=window, rounds=rounds, start=first)
     by_row = np.full(frame.height, np.nan)
     by_row[records.row] = logs
-    return log_loss_by_period(state, logs), pl.Series("log_probability", by_row).fill_nan(None)
+    return log_loss_by_period(records, logs), pl.Series("log_probability", by_row).fill_nan(None)
 
 
 def _are_games(results: Any) -> bool:
@@ -324,6 +338,12 @@ def _fit_two(
     progress: Report | None, warm: tuple[History, Floats | None] | None,
     joint: tuple[Any, Moves] | None = None,
 ) -> History:  # fmt: skip
+    if isinstance(model, Forecast):
+        seen = forecast_history(records, model, progress=progress)
+        ended = Convergence(True, 1, 0.0, 0)
+        return _only_finite(
+            _history(seen.state, frame, model, sweeping, ended, seen.log_evidence, pace=seen.pace)
+        )
     state = fresh_state(records, model)
     joined = None
     if isinstance(model, TrueSkill) or model.stage == "filter":
@@ -333,10 +353,7 @@ def _fit_two(
     else:
         if warm is not None and warm[1] is not None:
             _warm_start(state, records, warm[0], warm[1])
-        ended = converge(
-            state, tolerance=sweeping.distance(model.beta), max_sweeps=sweeping.max_sweeps,
-            learning=learning_of(model), progress=progress, workers=sweeping.workers,
-        )  # fmt: skip
+        ended = converge_model(state, model, sweeping, progress)
         evidence = state_log_evidence(state)
         if joint is not None:
             joined = join(state, *joint, model, sweeping, progress=progress)
@@ -409,12 +426,15 @@ def _warm_start(
 def _history(
     state: TTTState | TTTDState, frame: pl.DataFrame, model: _Gaussian, sweeping: Sweeping,
     ended: Convergence, evidence: float, joined: Joined | None = None,
+    pace: Floats | None = None,
 ) -> History:  # fmt: skip
     records = state.records
-    skill = lives_of(records, state.chains, offset=model.mu, drift=model.tau**2)
+    skill = lives_of(records, state.chains, offset=model.mu, drift=model.tau**2, pace=pace)
     margins = None
     if isinstance(state, TTTDState):
-        margins = lives_of(records, state.margins, offset=0.0, drift=state.model.margin_tau**2)
+        margins = lives_of(
+            records, state.margins, offset=0.0, drift=state.model.margin_tau**2, pace=pace
+        )
     return History(
         curves=_curves(state, model.mu, joined),
         log_evidence=float(evidence),
@@ -478,6 +498,9 @@ def _fit_games(
     if (isinstance(model, TrueSkill) and model.order != "given") or sweeping.workers != 1:
         raise InputError("games of teams are taken in their order, by one worker")
     draw: Any = model.draw
+    if draw == "learn":
+        raise InputError("games of teams have a margin that is given or follows from the share")
+    draw = "share" if draw == "auto" else draw
     if not isinstance(draw, str):
         # The same margin between two single players.
         draw = 2.0 * float(ndtr(draw / (np.sqrt(2.0) * model.beta))) - 1.0

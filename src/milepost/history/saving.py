@@ -85,6 +85,8 @@ def save_history(history: History, folder: str | Path) -> None:
             columns |= {f"{name}_{m}": lives.table[:, i] for i, m in enumerate(_MESSAGES)}
             if lives.steps is not None:
                 columns["step"] = lives.steps
+            if lives.pace is not None:
+                columns["pace"] = lives.pace
     curves = history.curves.with_columns(pl.Series(k, v) for k, v in columns.items())
     write_table(curves, folder / "curves.parquet")
     write_table(history.paths, folder / "paths.parquet")
@@ -224,6 +226,7 @@ def _lives(
         offset=offset,
         drift=tau**2,
         steps=table["step"].to_numpy() if "step" in table.columns else None,
+        pace=table["pace"].to_numpy() if "pace" in table.columns else None,
     )
 
 

@@ -36,7 +36,7 @@ def history(
         ),
     ] = None,
     model: Annotated[
-        str, typer.Option("--model", help="ttt, ttt-d, trueskill, elo or glicko2.")
+        str, typer.Option("--model", help="ttt, ttt-d, forecast, trueskill, elo or glicko2.")
     ] = "ttt",
     period: options.Period = "year",
     beta: Annotated[
@@ -70,8 +70,11 @@ def history(
 ) -> None:  # fmt: skip
     """Fit every player's skill through time to results; write the curves table.
 
-    With --set scale=elo the curves are written as Elo, by the Elos printed beside the games. Exits
-    with 1 if the history did not converge; the curves are written all the same.
+    With --set scale=elo the curves are written as Elo, by the Elos printed beside the games. With
+    --set newcomers=none all begin at mu, with newcomers=learn at a level through time (for chess
+    the default), with newcomers=company by the players first met (the model forecast).
+
+    Exits with 1 if the history did not converge; the curves are written all the same.
     """
     from milepost.api import histories as api
     from milepost.errors import InputError
@@ -90,6 +93,8 @@ def history(
     joining = _joining(moves, given)
     frequent = {"beta": beta, "tau": tau, "workers": workers}
     given |= {name: value for name, value in frequent.items() if value is not None}
+    if "newcomers" in given:
+        model, given = _with_newcomers(model, given)
     # What cannot be is refused before the results are read.
     options.check_preset(preset)
     api.model_and_sweeping(model, given)
@@ -139,3 +144,19 @@ def _joining(moves: str | None, given: dict[str, Any]) -> Moves | None:
             raise InputError(f"--set {own[0]} goes with move evidence: give --moves SITES")
         return None
     return Moves(**{name: given.pop(name) for name in own})
+
+
+def _with_newcomers(model: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Take what was said of newcomers: a model of their own, or an option of the model."""
+    from milepost.errors import InputError
+
+    known = (None, "learn", "company")
+    if given["newcomers"] not in known:
+        raise InputError(
+            f"newcomers: expected one of none, learn, company; got {given['newcomers']!r}"
+        )
+    if given["newcomers"] != "company":
+        return model, given
+    if model not in ("ttt", "ttt-d", "forecast"):
+        raise InputError(f"newcomers=company is the model forecast, not {model}")
+    return "forecast", {name: value for name, value in given.items() if name != "newcomers"}
