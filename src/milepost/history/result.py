@@ -309,10 +309,9 @@ class History:
         chosen, mean, sd, last = lives.all_at(moment, within)
         if moves is not None:
             era, variance = moves.at(moment)
-            mean, sd = (
-                era + moves.slope * (mean - moves.mu),
-                np.hypot(moves.slope * sd, variance**0.5),
-            )
+            lever = moves.slope_se * moves.lever(mean, moment)
+            sd = np.sqrt((moves.slope * sd) ** 2 + variance + lever**2)
+            mean = era + moves.slope * (mean - moves.mu)
         so_far = np.cumsum(self.curves["games"].to_numpy())
         begin = self._lives.start[chosen]
         before = np.where(begin > 0, so_far[begin - 1], 0)
@@ -372,7 +371,7 @@ class History:
             )
             return Comparison(
                 (a, b), names, times, one, two, Belief(one.mean - two.mean, own), apart,
-                math.sqrt(moves.level_variance(*moments)), "joint",
+                moves.scale_sd((first.mean, second.mean), moments), "joint",
             )  # fmt: skip
         beta = LOGISTIC_BETA if isinstance(self.model, Elo | Glicko2) else self.model.beta
         return Comparison(
