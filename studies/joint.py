@@ -2,12 +2,13 @@
 
     python -m studies.joint sites DECISIONS     sites of all periods, of deeper cuts, of champions
     python -m studies.joint modern              1970-2019: inflation, and how it hangs on settings
-    python -m studies.joint long                1850-2023: the top ten, comparisons, charts
+    python -m studies.joint long DECISIONS      1850-2023: the top ten, comparisons, champions
     python -m studies.joint prediction          games of players with few results
+    python -m studies.joint charts FOLDER       the two charts of docs/joint.md, as SVG
 
-DECISIONS is a folder of decision tables (``milepost spreads``), one or more a period, whose names
-begin with the period, and ``champions.parquet``. Results come from ``../shared/data``. What was
-found is kept in ``build/joint``, as JSON; charts go to docs/images.
+The sites must be there first. DECISIONS is a folder of decision tables (``milepost spreads``), one
+or more a period, whose names begin with the period, and ``champions.parquet``. Results come from
+``../shared/data``. What was found is kept in ``build/joint``, as JSON.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 import copy
 import json
 import sys
+import unicodedata
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -26,8 +28,9 @@ from scipy.stats import norm
 from studies.otb_games import DATA, read_games
 
 from milepost.api.decisions import decisions
+from milepost.api.sites import expected_of
 from milepost.api.sites import sites as make_sites
-from milepost.history import TTT, History, Moves, Sweeping
+from milepost.history import TTT, History, Moves, MovesFit, Sweeping
 from milepost.history.fit import _history, _records
 from milepost.history.joint.join import join
 from milepost.history.solver.convergence import converge
@@ -62,7 +65,10 @@ def sites(folder: Path) -> None:
     champions = folder / "champions.parquet"
     if champions.exists():
         made = make_sites(
-            decisions(champions, setup=setup), aliases=aliases, design="random", reference=2600.0
+            decisions(champions, setup=setup),
+            aliases=_champions(champions),
+            design="random",
+            reference=2600.0,
         )
         made.save(KEPT / "sites_champions.parquet")
         print("champions", made, flush=True)
@@ -80,6 +86,28 @@ def _setup(folder: Path) -> str:
 def _aliases() -> pl.DataFrame:
     names = pl.read_csv(DATA / "name_aliases.csv.zst").select("spelling", name="key")
     return names.unique("spelling", keep="first")
+
+
+def _champions(path: Path) -> pl.DataFrame:
+    """The keys of the title matches' players: the best-known player of that name.
+
+    Spellings differ in more than accents (Steinitz is William there, Tal Mihail): the first six
+    letters of the family name and two of the first must agree.
+    """
+    names = pl.read_parquet(path, columns=["mover_name"])["mover_name"].unique()
+    played = pl.scan_parquet(DATA / "otb_results.parquet").filter(pl.col("year") < 2005)
+    keys = played.group_by(key="white_key").len().sort("len", descending=True).collect()
+    known: dict[tuple[str, str], str] = {}
+    for key in keys["key"]:
+        known.setdefault(_letters(key), key)
+    rows = [(name, known[_letters(name)]) for name in names if _letters(name) in known]
+    return pl.DataFrame(rows, schema=["spelling", "name"], orient="row")
+
+
+def _letters(name: str) -> tuple[str, str]:
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    family, _, first = plain.partition(",")
+    return family.strip()[:6], first.strip()[:2]
 
 
 def _bands(table: pl.DataFrame) -> pl.DataFrame:
@@ -204,11 +232,23 @@ def _levels(history: History) -> dict[str, Any]:
         era = moves.era["era"].to_numpy()
         out[name] = {
             "joint": part["change"].mean(),
-            "sd": float(np.sqrt(max(weights @ moves.covariance @ weights, 0.0))),
+            "sd": _change_sd(table, moves, weights, (first, last)),
             "results": part["change_results"].mean(),
             "era": float(weights @ era),
         }
     return out
+
+
+def _change_sd(table: pl.DataFrame, moves: MovesFit, weights: Any, span: tuple[int, int]) -> float:
+    """Error of a span's level beside the reference: of the levels, and of the slope."""
+    shared = max(float(weights @ moves.covariance @ weights), 0.0)
+    skill = (table["level"] - table["era"]) / moves.slope
+    lever = pl.DataFrame({"time": table["time"], "lever": skill + moves.era["era_by_slope"]})
+    ends = [
+        lever.filter(pl.col("time").is_between(*each))["lever"].to_numpy().mean()
+        for each in (span, REFERENCE)
+    ]
+    return float(np.sqrt(shared + (moves.slope_se * (ends[0] - ends[1])) ** 2))
 
 
 def _printed_levels() -> dict[str, Any]:
@@ -225,13 +265,21 @@ def _printed_levels() -> dict[str, Any]:
     return out
 
 
-def long() -> None:
-    """1850-2023: the top ten, famous comparisons, two charts."""
+def long(folder: Path) -> None:
+    """1850-2023: the top ten, famous comparisons, with the champions' title matches."""
     table = pl.read_parquet(KEPT / "sites.parquet")
     champions = pl.read_parquet(KEPT / "sites_champions.parquet")
     results = Fitted(1850, 2023, LEARNED)
-    both = pl.concat([table, champions], how="diagonal_relaxed")
-    history = results.joined(both)
+    first = results.joined(pl.concat([table, champions], how="diagonal_relaxed"))
+    # The champions have no Elo: their sites are taken again where the history expects them.
+    turns = decisions(folder / "champions.parquet", setup=_setup(folder))
+    champions = make_sites(
+        turns,
+        aliases=_champions(folder / "champions.parquet"),
+        design="random",
+        reference=expected_of(first),
+    ).table
+    history = results.joined(pl.concat([table, champions], how="diagonal_relaxed"))
     found: dict[str, Any] = {"champions": _turns_of_champions(champions)}
     for scale in ("joint", "results"):
         found[f"top {scale}"] = _top_ten(history, scale)
@@ -310,6 +358,46 @@ def _compared(history: History) -> list[dict[str, Any]]:
     return out
 
 
+CHAMPIONS = (
+    "Steinitz, William", "Lasker, Emanuel", "Capablanca, Jose Raul", "Alekhine, Alexander",
+    "Botvinnik, Mikhail", "Fischer, Robert James", "Kasparov, Gary", "Carlsen, Magnus",
+)  # fmt: skip
+
+
+def charts(folder: Path) -> None:
+    """Draw the level of the top 100, and the champions."""
+    from milepost.history import load_history
+    from milepost.report.charts import save_chart
+    from milepost.report.joint_charts import inflation_chart, joint_chart
+
+    found = json.loads((KEPT / "modern.json").read_text(encoding="utf-8"))
+    table = pl.DataFrame(found["learned"]["years"]).with_columns(group=pl.lit("top:100"))
+    printed = pl.DataFrame(found["printed"]["years"]).filter(
+        pl.col("year").is_between(1971, 2019) & (pl.col("players") == 100)
+    )
+    beside = printed.select(
+        time="year", change=pl.col("level") - found["printed"]["reference"],
+        name=pl.lit("FIDE's own list"),
+    )  # fmt: skip
+    turns = found["learned"]["turns"]
+    said = [
+        f"Mean of the hundred best beside 2011-2014: 2.7 million games, {turns:,} evaluated turns.",
+        "If the map from moves to Elo is the same in every era, which nothing here can test.",
+    ]
+    folder.mkdir(parents=True, exist_ok=True)
+    chart = inflation_chart(
+        table, title="The world's top 100 by results and moves", subtitle=said, beside=beside
+    )
+    save_chart(chart, folder / "joint_level.svg")
+    history = load_history(KEPT / "long")
+    turns = history.moves.turns if history.moves is not None else 0
+    chart = joint_chart(
+        history, CHAMPIONS, title="World champions by results and moves", sites_with=100,
+        subtitle=[f"{turns:,} evaluated turns, {history.games:,} games of 1850-2023"], height=420,
+    )  # fmt: skip
+    save_chart(chart, folder / "joint_champions.svg")
+
+
 def prediction() -> None:
     """Log-loss of next year's games of players with few results and some turns."""
     table = pl.read_parquet(KEPT / "sites.parquet")
@@ -381,7 +469,7 @@ def _keep(name: str, found: dict[str, Any]) -> None:
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     command, *rest = sys.argv[1:]
-    if command == "sites":
-        sites(Path(rest[0]))
+    if command in ("sites", "long", "charts"):
+        {"sites": sites, "long": long, "charts": charts}[command](Path(rest[0]))
     else:
-        {"modern": modern, "long": long, "prediction": prediction}[command]()
+        {"modern": modern, "prediction": prediction}[command]()

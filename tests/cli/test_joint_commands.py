@@ -52,6 +52,9 @@ def test_sites_are_written_from_games_and_a_store(tmp_path: Path) -> None:
     assert table.columns == SITES.names
     assert (table["information"] > 0).all()
     assert "player-games" in told
+    code, _, told = run("rate", SAMPLE / "games.pgn", "--sites", tmp_path / "sites.csv")
+    assert code == 1
+    assert "parquet or ndjson" in told
     code, _, told = run("rate", SAMPLE / "games.pgn", "--first-move", "12")
     assert code == 1
     assert "go with --sites" in told
@@ -72,6 +75,19 @@ def test_inflation_says_level_change_and_turns(saved: Path, tmp_path: Path) -> N
     code, text, _ = run("inflation", saved / "history", "-o", "-")
     assert code == 0
     assert text.splitlines()[0].startswith("time,group,players,level,low,high,change")
+
+
+def test_other_assumptions_are_tried(saved: Path) -> None:
+    code, shown, told = run(
+        "inflation", saved / "history", "--group", "all", "--sensitivity", "--deeper",
+        saved / "sites.parquet",
+    )  # fmt: skip
+    assert code == 0, told
+    for variant in ("as fitted", "newcomers fixed", "era walk 6.67 a year", "book cut deeper"):
+        assert variant in shown
+    code, _, told = run("inflation", saved / "history", "--deeper", saved / "sites.parquet")
+    assert code == 1
+    assert "goes with --sensitivity" in told
 
 
 def test_questions_know_both_scales(saved: Path) -> None:

@@ -250,6 +250,26 @@ class History(stage.History):
         wanted = f"a performance of {rule.performance:.0f}" if rule else f"a norm for {title}"
         return norm_in_field(forecast, rated, rule or NORMS[title], wanted)
 
+    def sensitivity(
+        self, group: Any = "top:100", *, reference: Any = None, deeper: Any = None,
+        progress: Report | None = None,
+    ) -> pl.DataFrame:  # fmt: skip
+        """Return how a group's level changed under other assumptions, fitted anew.
+
+        Parameters
+        ----------
+        group, reference
+            See `inflation`.
+        deeper
+            Sites without the first moves of games (`milepost.sites`, first_move), or their file.
+        progress
+            Called after each fit.
+        """
+        from milepost.history.joint.sensitivity import sensitivity_of
+
+        sites, _ = _move_evidence(deeper)
+        return sensitivity_of(self, group, reference=reference, deeper=sites, progress=progress)
+
     def plot_inflation(
         self, group: Any = "top:100", *, reference: Any = None, title: str = ""
     ) -> alt.TopLevelMixin:

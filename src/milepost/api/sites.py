@@ -16,7 +16,7 @@ from milepost.history import History
 from milepost.history.periods import clock_of
 from milepost.intrinsic.calibration.calibration import Calibration
 from milepost.intrinsic.rating.sites import make_sites, summary_of
-from milepost.io.files import read_table, write_table
+from milepost.io.files import format_of, read_table, write_table
 from milepost.io.progress import Report
 from milepost.io.provenance import provenance
 from milepost.io.sources import Inputs
@@ -70,7 +70,20 @@ class Sites:
 
     def save(self, path: str | Path, *, form: str | None = None) -> None:
         """Write the table as Parquet or NDJSON; it says how it was made."""
+        check_form(path, form)
         write_table(self.table, path, form=form, made=self.made)
+
+
+def check_form(path: str | Path, form: str | None = None) -> None:
+    """Refuse a format that holds no lists.
+
+    Raises
+    ------
+    InputError
+        If it is CSV.
+    """
+    if format_of(path, form) == "csv":
+        raise InputError("sites hold a list of games each: write them as parquet or ndjson")
 
 
 def sites(

@@ -311,10 +311,12 @@ class History:
             return self.on(scale).rank(time, within=within, games=games)
         moment = self.moment(time)
         chosen, mean, sd, last = self._lives.all_at(moment, within)
-        if self.moves is not None:
-            era, variance = self.moves.at(moment)
-            mean = era + self.moves.slope * (mean - self.moves.mu)
-            sd = np.hypot(self.moves.slope * sd, variance**0.5)
+        moves = self.moves
+        if moves is not None:
+            era, variance = moves.at(moment)
+            lever = moves.slope_se * moves.lever(mean, moment)
+            sd = np.sqrt((moves.slope * sd) ** 2 + variance + lever**2)
+            mean = era + moves.slope * (mean - moves.mu)
         so_far = np.cumsum(self.curves["games"].to_numpy())
         begin = self._lives.start[chosen]
         before = np.where(begin > 0, so_far[begin - 1], 0)
@@ -380,7 +382,7 @@ class History:
             )
             return Comparison(
                 (a, b), names, times, one, two, Belief(one.mean - two.mean, own), apart,
-                math.sqrt(moves.level_variance(*moments)), "Elo", joint=True,
+                moves.scale_sd((first.mean, second.mean), moments), "Elo", joint=True,
             )  # fmt: skip
         return Comparison(
             (a, b),

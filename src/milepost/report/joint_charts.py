@@ -127,7 +127,9 @@ def joint_chart(
         layers.append(
             marks.mark_point(filled=True, size=28, opacity=0.8, clip=True).encode(y=_elo("site"))
         )
-    said = [f"solid: results and moves{_BAND_SAID[band]}; dashed: results alone, level as moved"]
+    said = [
+        f"solid: results and moves{_BAND_SAID[band]}; dashed: results alone, at the same mean level"
+    ]
     if not sites.is_empty():
         said.append(f"points: what a year's moves say alone ({sites_with} turns or more) ± 1 sd")
     lines = [*subtitle, *said, ASSUMPTION]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from milepost.cli import options, show
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def inflation(
@@ -33,6 +36,20 @@ def inflation(
         str | None,
         typer.Option("--plot", metavar="FILE", help="Draw it: svg, png, pdf, html or json."),
     ] = None,
+    sensitivity: Annotated[
+        bool,
+        typer.Option(
+            "--sensitivity",
+            help="Fit again under other assumptions: newcomers fixed or learned, a tighter walk.",
+        ),
+    ] = False,
+    deeper: Annotated[
+        str | None,
+        typer.Option(
+            "--deeper", metavar="SITES",
+            help="With --sensitivity: sites of a deeper cut of book moves (rate --first-move).",
+        ),
+    ] = None,
     output: options.AnswerTable = None,
     form: options.Format = None,
 ) -> None:  # fmt: skip
@@ -43,6 +60,7 @@ def inflation(
     """
     from milepost.api.histories import ASSUMPTION, load_history
     from milepost.cli.commands.questions import written
+    from milepost.errors import InputError
     from milepost.report.charts import check_ending, save_chart
 
     if plot is not None:
@@ -56,7 +74,15 @@ def inflation(
         table = found.inflation(wanted, reference=span)
         if plot is not None:
             save_chart(found.plot_inflation(wanted, reference=span), plot)
+    if deeper is not None and not sensitivity:
+        raise InputError("--deeper goes with --sensitivity")
     told = {"group": group, "reference": reference}
+    if sensitivity:
+        with show.warnings_told(), show.progress("fitting again", quiet=False) as tell:
+            answer = found.sensitivity(wanted, reference=span, deeper=deeper, progress=tell)
+        if not written(answer, output, form, "inflation", told, folder):
+            _show_sensitivity(answer, table)
+        return
     if written(table, output, form, "inflation", told, folder):
         return
     rows = [
@@ -78,6 +104,22 @@ def inflation(
         typer.echo(ASSUMPTION)
     if plot is not None:
         typer.echo(f"-> {plot}", err=True)
+
+
+def _show_sensitivity(answer: pl.DataFrame, table: pl.DataFrame) -> None:
+    """A row a variant, a column a time: of the times with turns, six at most."""
+    times = table.filter(table["turns"] > 0)["time"].to_list()
+    count = min(6, len(times))
+    shown = [times[place * (len(times) - 1) // max(count - 1, 1)] for place in range(count)]
+    rows = []
+    for variant in answer["variant"].unique(maintain_order=True):
+        part = answer.filter(answer["variant"] == variant)
+        known = {row[1]: f"{row[2]:+.0f} ± {row[3]:.0f}" for row in part.iter_rows()}
+        rows.append((variant, *(known.get(time, "") for time in shown)))
+    show.print_table(
+        ("assumption", *(str(time) for time in shown)), rows,
+        title="Change of level from the reference, Elo ± sd, under other assumptions",
+    )  # fmt: skip
 
 
 def _span(text: str | None) -> Any:

@@ -133,8 +133,8 @@ def rate(
 
 def _check_sites(sites: str | None, how: dict[str, Any], *, other: bool, form: str | None) -> None:
     """Refuse what cannot be, before the work."""
+    from milepost import api
     from milepost.errors import InputError
-    from milepost.io.files import format_of
 
     if sites is None:
         if any(value is not None for value in how.values()):
@@ -142,7 +142,7 @@ def _check_sites(sites: str | None, how: dict[str, Any], *, other: bool, form: s
         return
     if other:
         raise InputError("--sites goes by player and year, and writes nothing else")
-    format_of(sites, form)
+    api.sites.check_form(sites, form)
 
 
 def _write_sites(

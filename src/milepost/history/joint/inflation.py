@@ -47,8 +47,9 @@ def inflation_of(
         level=pl.col("intrinsic_mean").mean(),
         own=own.sum() / pl.len().cast(pl.Float64) ** 2,
         level_results=pl.col("results").mean(),
+        skill=pl.col("mean").mean(),
     )
-    table = moves.era.select("time", "clock", "era", era_sd="sd", turns="turns")
+    table = moves.era.select("time", "clock", "era", "era_by_slope", "turns", era_sd="sd")
     table = table.with_row_index("period").join(levels, on="time").sort("clock")
     weights = _reference(table, reference)
     rows = np.zeros((table.height, len(moves.covariance)))
@@ -58,8 +59,10 @@ def inflation_of(
     shared = np.einsum("ij,jk,ik->i", apart, moves.covariance, apart)
     own_variance = table["own"].to_numpy()
     level, points = table["level"].to_numpy(), table["level_results"].to_numpy()
-    change_sd = np.sqrt(np.maximum(shared, 0.0) + own_variance * (1.0 - weights) ** 2)
-    sd = np.hypot(np.sqrt(own_variance), table["era_sd"].to_numpy())
+    lever = (table["skill"] - moves.mu + table["era_by_slope"]).to_numpy()
+    slope = (moves.slope_se * (lever - float(weights @ lever))) ** 2
+    change_sd = np.sqrt(np.maximum(shared, 0.0) + own_variance * (1.0 - weights) ** 2 + slope)
+    sd = np.sqrt(own_variance + table["era_sd"].to_numpy() ** 2 + (moves.slope_se * lever) ** 2)
     name = group if isinstance(group, str) else f"{len(group)} players"
     return table.select("time", group=pl.lit(name), players="players").with_columns(
         level=pl.Series(level),

@@ -101,7 +101,7 @@ def join(
         linear_model_of(state, learning).system, records, information,
         (learned.era_drift / slope) ** 2,
     )  # fmt: skip
-    intrinsic, sd = _intrinsic(state, slope, era, levels)
+    intrinsic, sd = _intrinsic(state, learned, era, levels)
     far = int(np.sum(np.abs(observed.reference - intrinsic[observed.node]) > FAR))
     if far:
         warnings.warn(
@@ -114,7 +114,9 @@ def join(
         slope=slope, slope_se=learned.slope_se, spread=learned.spread,
         spread_se=learned.spread_se, form=learned.form, form_se=learned.form_se,
         era_drift=learned.era_drift, mu=model.mu,
-        era=_era_table(state, observed, era, levels, information),
+        era=_era_table(state, observed, era, levels, information).with_columns(
+            era_by_slope=pl.Series(learned.era_by_slope)
+        ),
         covariance=levels, log_evidence=gained, log_density=learned.log_density,
         used=len(observed), turns=int(observed.n.sum()), left_out=dict(observed.left_out),
         designs=dict(observed.designs), far=far, options=options, sites=sites,
@@ -154,11 +156,13 @@ def _constants(observed: Observations, variance: Floats, era: Floats) -> float:
 
 
 def _intrinsic(
-    state: TTTState | TTTDState, slope: float, era: Floats, levels: Floats
+    state: TTTState | TTTDState, learned: Learned, era: Floats, levels: Floats
 ) -> tuple[Floats, Floats]:
     belief, period = state.chains.belief, state.records.node_period
-    mean = era[period] + slope * belief[:, 1] / belief[:, 0]
-    return mean, np.sqrt(slope**2 / belief[:, 0] + np.diag(levels)[period])
+    skill, slope = belief[:, 1] / belief[:, 0], learned.slope
+    lever = learned.slope_se * (skill + learned.era_by_slope[period])
+    variance = slope**2 / belief[:, 0] + np.diag(levels)[period] + lever**2
+    return era[period] + slope * skill, np.sqrt(variance)
 
 
 def _era_table(

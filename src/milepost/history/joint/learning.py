@@ -51,6 +51,8 @@ class Learned:
     """Elo that a unit of time adds to the era."""
     era: Floats
     """For each period, the era: Elo of a skill of mu."""
+    era_by_slope: Floats
+    """Its derivative by the slope: about minus the mean skill (from mu) of the period's sites."""
     log_density: float
     """ln p(sites | results), the era integrated out (up to its diffuse start)."""
 
@@ -116,9 +118,14 @@ def learn(observed: Observations, records: Records, known: Known, options: Moves
             values[name] = float(np.exp(best[place]))
             errors[name] = values[name] * float(np.sqrt(max(covariance[place, place], 0.0)))
     total, era = _density(observed, mean, blocks, clock, held, values)
+    ends = [
+        _density(observed, mean, blocks, clock, held, values | {"slope": each * values["slope"]})[1]
+        for each in (0.99, 1.01)
+    ]
+    by_slope = (ends[1] - ends[0]) / (0.02 * values["slope"])
     return Learned(
         values["slope"], errors["slope"], values["spread"], errors["spread"], values["form"],
-        errors["form"], values["era_drift"], era, total,
+        errors["form"], values["era_drift"], era, by_slope, total,
     )  # fmt: skip
 
 

@@ -42,7 +42,7 @@ class MovesFit:
     """The skill whose intrinsic Elo the era is."""
     era: pl.DataFrame
     """For each period: time, clock, era (Elo of a skill of mu), sd (of the level: mean skill plus
-    era), information, players, turns."""
+    era, at this slope), information, players, turns, era_by_slope (its derivative)."""
     covariance: Floats
     """Covariances of the levels of the periods, Elo²."""
     log_evidence: float
@@ -78,11 +78,27 @@ class MovesFit:
         further = abs(self._beyond(moment_1) - self._beyond(moment_2))
         return max(float(apart @ self.covariance @ apart), 0.0) + further
 
+    def lever(self, skill: Any, moment: float) -> Any:
+        """Return by how much the intrinsic Elo of a skill moves with the slope.
+
+        Where the sites of a time are, moves tell the level whatever the slope is; for skills far
+        above or below them the slope carries it over.
+        """
+        by_slope = float(self._weights(moment) @ self.era["era_by_slope"].to_numpy())
+        return skill - self.mu + by_slope
+
     def intrinsic(self, skill: Belief, moment: float) -> Belief:
-        """Return a skill at a moment as intrinsic Elo, that of the era included."""
+        """Return a skill at a moment as intrinsic Elo: with the era's error, and the slope's."""
         era, variance = self.at(moment)
-        own = self.slope * skill.sd
-        return Belief(era + self.slope * (skill.mean - self.mu), math.sqrt(own**2 + variance))
+        own, slope = self.slope * skill.sd, self.slope_se * self.lever(skill.mean, moment)
+        sd = math.sqrt(own**2 + variance + slope**2)
+        return Belief(era + self.slope * (skill.mean - self.mu), sd)
+
+    def scale_sd(self, skills: tuple[float, float], moments: tuple[float, float]) -> float:
+        """Return what eras and slope leave open about the difference of two skills."""
+        ends = [self.lever(skill, moment) for skill, moment in zip(skills, moments, strict=True)]
+        slope = self.slope_se * (ends[0] - ends[1])
+        return math.sqrt(self.level_variance(*moments) + slope**2)
 
     def _weights(self, moment: float) -> Floats:
         clock = self.era["clock"].to_numpy()
