@@ -43,8 +43,8 @@ format: $(VENV)/.dev
 
 # Pins for what we test with; versions only, no addresses.
 requirements:
-	uv pip compile -q --no-header --no-annotate --no-emit-index-url --upgrade --extra pdf pyproject.toml -o requirements/run.txt
-	uv pip compile -q --no-header --no-annotate --no-emit-index-url --upgrade --extra pdf --extra test pyproject.toml -o requirements/dev.txt
+	uv pip compile -q --no-header --no-annotate --no-emit-index-url --upgrade --extra pdf --extra web pyproject.toml -o requirements/run.txt
+	uv pip compile -q --no-header --no-annotate --no-emit-index-url --upgrade --extra pdf --extra web --extra test pyproject.toml -o requirements/dev.txt
 
 $(VENV)/.run: pyproject.toml requirements/run.txt
 	PYTHON=$(PYTHON) $(SETUP) python requirements/run.txt

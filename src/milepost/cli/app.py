@@ -32,6 +32,7 @@ from milepost.cli.commands import (
     rate,
     reproduce,
     select,
+    serve,
     spreads,
     tune,
 )
@@ -50,6 +51,7 @@ _RESUMES = {
     "fit-row",
     "demo",
     "reproduce",
+    "serve",
 }
 """Commands that keep what they have done when they are interrupted."""
 
@@ -125,6 +127,7 @@ app.command("compare")(questions.compare)
 app.command("tune", cls=pointing(tune.MOVED))(tune.tune)
 app.command("plot")(plot.plot)
 app.command("reproduce")(reproduce.reproduce)
+app.command("serve")(serve.serve)
 app.add_typer(store_app, name="store")
 app.command("demo")(demo.demo)
 
