@@ -38,6 +38,9 @@ from .api.histories import History as History
 from .api.histories import fit_history as fit_history
 from .api.histories import load_history as load_history
 from .api.histories import tune as tune
+from .api.play import Bot as Bot
+from .api.play import Guess as Guess
+from .api.play import guess as guess
 from .api.ratings import CalibrationPlan as CalibrationPlan
 from .api.ratings import Likelihood as Likelihood
 from .api.ratings import Ratings as Ratings

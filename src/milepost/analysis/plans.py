@@ -229,6 +229,24 @@ def evaluate(engine: UciEngine, plan: Plan, fen: str, played: str | None = None)
     return evaluation
 
 
+def first_depths(log: SearchLog, depth: int) -> Evaluation:
+    """Return what a search of all moves had found when it had come to a depth."""
+    return _whole(replace(log, values={k: v for k, v in log.values.items() if k[0] <= depth}))
+
+
+def evaluate_standard(search: Callable[..., SearchLog], plan: Plan) -> Evaluation:
+    """Carry out the plan *standard* where nothing was played yet.
+
+    Parameters
+    ----------
+    search
+        Called with a depth, how many moves at once, and the moves to keep to (none = all).
+    plan
+        The plan.
+    """
+    return _evaluate_standard(search, plan, None)
+
+
 def _whole(log: SearchLog) -> Evaluation:
     deepest: dict[str, int] = {}
     for depth, move in log.values:

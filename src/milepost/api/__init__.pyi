@@ -5,4 +5,5 @@ from . import decisions as decisions
 from . import fairplay as fairplay
 from . import games as games
 from . import histories as histories
+from . import play as play
 from . import ratings as ratings

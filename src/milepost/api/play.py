@@ -1,0 +1,615 @@
+"""Play like a human of a given Elo: guesses about one position, and a bot that chooses moves.
+
+The bot draws from the calibrated agent that ratings read: what it plays at an Elo is what
+`milepost.rate` would call that Elo, by the same plan. In the opening, where no agent is calibrated,
+it goes by a book; in decided positions and against a bare king by agents and rules of their own
+(`milepost.intrinsic.choosing`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import chess
+import numpy as np
+import polars as pl
+
+from milepost.analysis.engine.search_output import Value
+from milepost.analysis.engine.setup import EngineSetup, find_engine, readable_setup
+from milepost.analysis.in_time import InTime, TimedEvaluator
+from milepost.analysis.plans import Plan, make_plan
+from milepost.analysis.run.run import engine_setup
+from milepost.analysis.spreads.one_position import PositionOptions, position_options
+from milepost.errors import InputError, NoCalibrationError
+from milepost.games.book import Book, open_book
+from milepost.intrinsic.calibration.calibration import (
+    Calibration,
+    calibration_for,
+    load_calibration,
+)
+from milepost.intrinsic.choosing.choose import AGENT, TECHNIQUE, Choice, Chooser, draw
+from milepost.intrinsic.choosing.decided import decided_for
+from milepost.intrinsic.choosing.personal import PersonalAgent, load_agent
+from milepost.io.provenance import provenance
+
+PLANS = ("bullet", "quick", "standard")
+"""The plans that the bot plays by, the cheapest first; each has a calibration of its own."""
+ELO = 1800.0
+SAMPLE, LIKELIEST = "sample", "likeliest"
+CHOICES = (SAMPLE, LIKELIEST)
+BOOK_PLIES = 16
+"""The book ends before the ninth move, where the calibrations begin."""
+OWN_BOOK = "own"
+BOOK, HASTE, NO_VALUES = "book", "haste", "no values"
+"""Where a move came from, besides the regimes of `milepost.intrinsic.choosing.choose`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Mind:
+    """What the bot thinks with under one plan."""
+
+    plan: Plan
+    """How the engine searches."""
+    chooser: Chooser
+    """The agents that were calibrated for it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Thought:
+    """What the bot knows of a position, before it chooses."""
+
+    board: chess.Board
+    """The position."""
+    elo: float
+    """The Elo that it was thought about with."""
+    source: str
+    """agent, decided, technique; haste: no plan was finished; no values: the engine was lost."""
+    plan: str | None
+    """The plan whose calibration chose; None = none was finished."""
+    options: PositionOptions
+    """The moves and their values."""
+    choice: Choice
+    """How probable each of them is."""
+    seconds: float = 0.0
+    """How long the engine took."""
+    nodes: int = 0
+    """Nodes it searched."""
+
+    @property
+    def order(self) -> list[int]:
+        """The places of the moves, the likeliest first."""
+        return sorted(
+            range(len(self.options.moves)),
+            key=lambda place: (-self.choice.probabilities[place], self.choice.losses[place]),
+        )
+
+
+def find_minds(
+    program: str | Path,
+    plan: str = "bullet",
+    calibration: Calibration | str | Path | None = None,
+    agent: PersonalAgent | None = None,
+) -> tuple[EngineSetup, list[Mind]]:
+    """Return the set-up of an engine, and what to think with: a plan and the cheaper ones.
+
+    Raises
+    ------
+    InputError
+        If the plan is not one of `PLANS`, or the calibration is for another set-up.
+    NoCalibrationError
+        If the package has none for this engine.
+    """
+    if plan not in PLANS:
+        raise InputError(f"the bot's plans are {', '.join(PLANS)}; got {plan!r}")
+    wanted = make_plan(plan)
+    setup = engine_setup(program, wanted, {})
+    minds = []
+    for name in reversed(PLANS[: PLANS.index(plan) + 1]):
+        one = make_plan(name)
+        digest = replace(setup, plan=one.text).digest
+        try:
+            if calibration is not None and name == plan:
+                given = calibration
+                known = given if isinstance(given, Calibration) else load_calibration(given)
+                known.refuse_other(digest)
+            else:
+                known = load_calibration(calibration_for(digest))
+        except NoCalibrationError as error:
+            if name != plan:
+                continue  # a cheaper plan without one is no plan to fall back to
+            raise NoCalibrationError(_no_calibration(setup)) from error
+        shift = None
+        if agent is not None and agent.setup == digest:
+            shift = agent.shift
+        minds.append(Mind(one, Chooser(known, decided_for(digest), shift)))
+    return setup, minds
+
+
+def _no_calibration(setup: EngineSetup) -> str:
+    return (
+        f"no calibration comes with the package for {readable_setup(setup.as_dict())}: the shipped "
+        "ones are for Stockfish 15.1 (Debian: apt-get install stockfish); milepost.bridge carries "
+        "one over to another engine"
+    )
+
+
+class Bot:
+    """An opponent that errs like a human of a given Elo; use it in a ``with`` statement.
+
+    Examples
+    --------
+    >>> with Bot(elo=1500, seed=1) as bot:                                     # doctest: +SKIP
+    ...     move = bot.choose(chess.Board())
+    """
+
+    def __init__(
+        self,
+        elo: float = ELO,
+        *,
+        plan: str = "bullet",
+        engine: str | Path | None = None,
+        calibration: Calibration | str | Path | None = None,
+        agent: PersonalAgent | str | Path | None = None,
+        book: str | Path | None = OWN_BOOK,
+        book_plies: int = BOOK_PLIES,
+        choice: str = SAMPLE,
+        form: float = 0.0,
+        seed: int | None = None,
+    ):
+        """Set a bot up; the engine starts with the first position, or with `start`.
+
+        Parameters
+        ----------
+        elo
+            What it plays like, within the range of the calibration.
+        plan
+            How the engine searches: ``"bullet"``, ``"quick"`` or ``"standard"``. Each has a
+            calibration of its own, so the Elo means the same.
+        engine
+            The inner engine's program [default: the usual places].
+        calibration
+            Another calibration than the shipped one, for this engine and plan.
+        agent
+            One person's agent (`milepost.personify`), or its file: then `elo` counts for nothing.
+        book
+            ``"own"``: the one that comes with the package; a Polyglot file; None = no book.
+        book_plies
+            Until which half-move the book is asked.
+        choice
+            ``"sample"``: as probable as for humans; ``"likeliest"``: always the likeliest move,
+            which is stronger than any human of that Elo.
+        form
+            Standard deviation of the Elo from game to game.
+        seed
+            The same seed gives the same game against the same moves [default: chance].
+
+        Raises
+        ------
+        InputError
+            If an option is not possible; `NoCalibrationError` if the engine has no calibration.
+        EngineError
+            If there is no engine.
+        """
+        if choice not in CHOICES:
+            raise InputError(f"the choice is {' or '.join(CHOICES)}, got {choice!r}")
+        if not form >= 0:
+            raise InputError(f"the form is a standard deviation from 0, got {form}")
+        person = load_agent(agent) if isinstance(agent, str | Path) else agent
+        self.program = find_engine(None if engine is None else str(engine))
+        self.setup, self.minds = find_minds(self.program, plan, calibration, person)
+        low, high = self.range
+        if person is not None:
+            elo = person.elo
+            if all(mind.chooser.shift is None for mind in self.minds[:1]):
+                raise InputError(
+                    f"the agent was fitted with another engine or plan ({person.setup_text}); "
+                    f"this is {readable_setup(self.setup.as_dict())}"
+                )
+        elif not low <= elo <= high:
+            raise InputError(f"the calibration is for Elo {low:.0f} to {high:.0f}, got {elo:g}")
+        self.elo = float(elo)
+        self.choice = choice
+        self.form = form
+        self.seed = seed
+        self.book_plies = book_plies
+        self.book: Book | None = None if book is None else open_book(book)
+        self._rng = np.random.default_rng(seed)
+        self._offset = 0.0
+        self.evaluator = TimedEvaluator(self.program, dict(self.setup.options))
+        self.new_game()
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The Elos that it can play at: those of the calibration of its plan."""
+        low, high = self.minds[0].chooser.calibration.range
+        return float(np.ceil(low)), float(np.floor(high))
+
+    def start(self) -> None:
+        """Start the inner engine, and load what choosing needs."""
+        self.evaluator.start()
+        self._warm()
+
+    def _warm(self) -> None:
+        """Let the kernels be loaded before a clock runs."""
+        for mind in self.minds:
+            depths = mind.plan.depth
+            flat = np.zeros((2, depths))
+            flat[1] = -0.5
+            columns = dict.fromkeys(mind.chooser.calibration.columns, np.zeros(2))
+            context = {name: 0.0 for name in columns if name in _OF_THE_TURN}
+            columns = {name: column for name, column in columns.items() if name not in context}
+            two = (Value(0, None), Value(-50, None))
+            options = PositionOptions(("a", "b"), flat[:, -1], flat, columns, context, two)
+            mind.chooser.choose(options, self.elo)
+
+    def new_game(self, number: int | None = None) -> None:
+        """Begin a game: draw the form of the day, and with a seed begin its numbers anew.
+
+        Parameters
+        ----------
+        number
+            Which game of the seed it is; games of different numbers differ.
+        """
+        if self.seed is not None:
+            self._rng = np.random.default_rng([self.seed, 0 if number is None else number])
+        self._offset = self.form * float(self._rng.standard_normal()) if self.form else 0.0
+
+    @property
+    def elo_today(self) -> float:
+        """The Elo with the form of this game, within the range of the calibration."""
+        low, high = self.range
+        return float(np.clip(self.elo + self._offset, low, high))
+
+    def think(
+        self,
+        board: chess.Board,
+        *,
+        elo: float | None = None,
+        moves: Iterable[chess.Move] = (),
+        plans: Sequence[str] = (),
+        deadline: float | None = None,
+        stopped: Callable[[], bool] | None = None,
+    ) -> Thought:
+        """Evaluate a position and say how probable each move is; the book is not asked.
+
+        Parameters
+        ----------
+        board
+            The position, with its history where known.
+        elo
+            Of the mover [default: the bot's].
+        moves
+            Keep to these moves.
+        plans
+            Only these of the bot's plans [default: its own, and what it may fall back to].
+        deadline
+            By `time.monotonic`: then the cheaper plan that was reached chooses, with its own
+            calibration.
+        stopped
+            Asked again and again whether to end now.
+
+        Raises
+        ------
+        InputError
+            If there is no legal move, or none of those to keep to is legal.
+        """
+        if not any(board.legal_moves):
+            raise InputError(f"there is no legal move in {board.fen()}")
+        level = self.elo_today if elo is None else float(elo)
+        minds = [mind for mind in self.minds if not plans or mind.plan.name in plans]
+        minds = minds or self.minds[-1:]
+        found = self.evaluator.evaluate(
+            board.fen(), [mind.plan for mind in minds], deadline=deadline, stopped=stopped
+        )
+        thought = self._weigh(board, level, minds, found)
+        thought = self._without_standard(thought, minds, deadline, stopped)
+        only = {move.uci() for move in moves}
+        if not only:
+            return thought
+        places = [at for at, text in enumerate(thought.options.moves) if text in only]
+        if not places:
+            raise InputError("none of the moves to keep to is legal here")
+        return replace(thought, choice=thought.choice.keep(places))
+
+    def _weigh(
+        self, board: chess.Board, elo: float, minds: Sequence[Mind], found: InTime
+    ) -> Thought:
+        bare = _bare_king(board)
+        mind = next((mind for mind in minds if mind.plan == found.plan), None)
+        source, evaluation = HASTE, found.evaluation
+        if mind is None and not evaluation.moves:
+            return _blind(board, elo, found.seconds)
+        options = position_options(board, evaluation)
+        chooser = (mind or minds[-1]).chooser
+        choice = chooser.choose(options, elo, bare_king=bare)
+        if mind is not None:
+            source = choice.regime
+        return Thought(
+            board, elo, source, None if mind is None else mind.plan.name, options, choice,
+            found.seconds, evaluation.nodes,
+        )  # fmt: skip
+
+    def _without_standard(
+        self,
+        thought: Thought,
+        minds: Sequence[Mind],
+        deadline: float | None,
+        stopped: Callable[[], bool] | None,
+    ) -> Thought:
+        """Decided positions go to a plan that has agents for them: standard has none."""
+        if thought.plan is None or thought.source in {AGENT, TECHNIQUE}:
+            return thought
+        own = next(mind for mind in minds if mind.plan.name == thought.plan)
+        others = [mind for mind in minds if mind.chooser.decided is not None]
+        if own.chooser.decided is not None or not others:
+            return thought
+        found = self.evaluator.evaluate(
+            thought.board.fen(), [mind.plan for mind in others], deadline=deadline, stopped=stopped
+        )
+        if found.plan is None:
+            return thought
+        return self._weigh(thought.board, thought.elo, others, found)
+
+    def book_move(self, board: chess.Board) -> chess.Move | None:
+        """Draw a move from the book; None = it has none here, or the opening is over."""
+        if self.book is None or board.ply() >= self.book_plies:
+            return None
+        entries = self.book.entries(board)
+        if not entries:
+            return None
+        weights = np.array([weight for _, weight in entries], dtype=np.float64)
+        place = int(weights.argmax()) if self.choice == LIKELIEST else draw(weights, self._rng)
+        return entries[place][0]
+
+    def pick(self, thought: Thought) -> chess.Move:
+        """Choose one of the moves of a thought."""
+        probabilities = thought.choice.probabilities
+        sample = self.choice == SAMPLE
+        place = draw(probabilities, self._rng) if sample else thought.choice.likeliest
+        return chess.Move.from_uci(thought.options.moves[place])
+
+    def choose(self, board: chess.Board) -> chess.Move:
+        """Choose a move: from the book in the opening, else as humans of the Elo do.
+
+        Raises
+        ------
+        InputError
+            If there is no legal move.
+        """
+        if not any(board.legal_moves):
+            raise InputError(f"there is no legal move in {board.fen()}")
+        move = self.book_move(board)
+        return move if move is not None else self.pick(self.think(board))
+
+    def guess(self, position: str | chess.Board, elo: float | None = None) -> Guess:
+        """Return what humans of an Elo would play; see `milepost.guess`."""
+        board = as_board(position)
+        thought = self.think(board, elo=self.elo if elo is None else elo)
+        return guess_of(thought, self)
+
+    def close(self) -> None:
+        """End the inner engine."""
+        self.evaluator.close()
+        if self.book is not None:
+            self.book.close()
+
+    def __enter__(self) -> Bot:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        """Say what it plays like."""
+        return f"Bot(elo={self.elo:.0f}, plan={self.minds[0].plan.name!r}, {self.setup.name})"
+
+
+_OF_THE_TURN = {"opening", "control", "endgame", "simple"}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Guess:
+    """What humans of an Elo would play in a position."""
+
+    position: str
+    """As FEN."""
+    elo: float
+    """The Elo that was asked about."""
+    table: pl.DataFrame
+    """One row a legal move, the likeliest first: `move` (UCI), `san`, `probability`, `value` (pawns
+    for the mover), `score` (the same as text; ``#3`` is a mate), `loss` (pawns given away)."""
+    best: str
+    """The engine's best move, in UCI notation."""
+    slip: float
+    """The probability of giving away a pawn or more."""
+    expected_loss: float
+    """What the choice gives away on average, in pawns."""
+    entropy: float
+    """Of the choice, in nats: 0 = everybody plays the same."""
+    best_from: float | None
+    """The Elo from which on the best move is the likeliest; None = not within `range`."""
+    range: tuple[float, float]
+    """The Elos of the calibration; `best_from` at its lower end means there or below."""
+    source: str
+    """agent, decided or technique; see `milepost.intrinsic.choosing`."""
+    notes: tuple[str, ...] = ()
+    """What its reader must know."""
+    made: Mapping[str, Any] = field(default_factory=dict)
+    """How it was made: version, engine set-up, calibration."""
+
+    @property
+    def likeliest(self) -> str:
+        """The likeliest move, in UCI notation."""
+        return str(self.table["move"][0])
+
+    @cached_property
+    def probabilities(self) -> dict[str, float]:
+        """The probability of each move."""
+        return dict(zip(self.table["move"], self.table["probability"], strict=True))
+
+    def __repr__(self) -> str:
+        """Say it in a few lines."""
+        rows = self.table.head(5).iter_rows(named=True)
+        moves = ", ".join(f"{row['san']} {row['probability']:.0%}" for row in rows)
+        return f"Guess(Elo {self.elo:.0f}: {moves}; {self.best_text}; slip {self.slip:.1%})"
+
+    @property
+    def best_text(self) -> str:
+        """From which Elo on the best move is the likeliest, in words."""
+        san = self.table.filter(pl.col("move") == self.best)["san"][0]
+        low, high = self.range
+        if self.best_from is None:
+            return f"{san}, the best move, is not the likeliest at any Elo up to {high:.0f}"
+        if self.best_from <= low:
+            return f"{san}, the best move, is the likeliest at every Elo from {low:.0f} on"
+        return f"{san}, the best move, is the likeliest from Elo {self.best_from:.0f} on"
+
+
+def guess(
+    position: str | chess.Board,
+    elo: float = 1500.0,
+    *,
+    plan: str = "bullet",
+    engine: str | Path | None = None,
+    calibration: Calibration | str | Path | None = None,
+    agent: PersonalAgent | str | Path | None = None,
+) -> Guess:
+    """Say what humans of an Elo would play in a position, and how they would err.
+
+    Parameters
+    ----------
+    position
+        A FEN, or a board; a board that knows the moves before tells more (recaptures).
+    elo
+        Of the mover.
+    plan
+        ``"bullet"``, ``"quick"`` or ``"standard"``: deeper plans know more, and take longer.
+    engine
+        The engine's program [default: the usual places].
+    calibration
+        Another calibration than the shipped one.
+    agent
+        One person's agent in place of an Elo.
+
+    Returns
+    -------
+    Guess
+
+    Raises
+    ------
+    InputError
+        If it is no position, has no legal move, or the Elo is outside the calibration.
+    """
+    board = as_board(position)
+    with Bot(
+        elo, plan=plan, engine=engine, calibration=calibration, agent=agent, book=None, seed=0
+    ) as bot:
+        return bot.guess(board)
+
+
+def guess_of(thought: Thought, bot: Bot) -> Guess:
+    """Return a thought for people."""
+    board, options, choice = thought.board, thought.options, thought.choice
+    mind = next((mind for mind in bot.minds if mind.plan.name == thought.plan), None)
+    chooser = (mind or bot.minds[0]).chooser
+    best_from, ends = chooser.likeliest_from(options, bare_king=_bare_king(board))
+    order = thought.order
+    moves = [options.moves[place] for place in order]
+    table = pl.DataFrame(
+        {
+            "move": moves,
+            "san": [board.san(chess.Move.from_uci(move)) for move in moves],
+            "probability": choice.probabilities[order],
+            "value": options.values[order],
+            "score": [score_text(options.scores[place]) for place in order],
+            "loss": choice.losses[order],
+        }
+    )
+    notes = []
+    if thought.plan is None:
+        notes.append("the engine did not come to the end of any plan: no Elo is claimed")
+    if board.ply() < BOOK_PLIES:
+        notes.append("before the ninth move no agent is calibrated: theory is not in these figures")
+    calibration = chooser.calibration
+    told = {"elo": thought.elo, "plan": thought.plan, "calibration": calibration.name}
+    told |= {"setup": calibration.setup, "setup_text": calibration.setup_text}
+    return Guess(
+        position=board.fen(),
+        elo=thought.elo,
+        table=table,
+        best=options.moves[choice.best],
+        slip=choice.slip,
+        expected_loss=choice.expected_loss,
+        entropy=choice.entropy,
+        best_from=best_from,
+        range=ends,
+        source=thought.source,
+        notes=tuple(notes),
+        made=provenance("guess", told, []),
+    )
+
+
+def as_board(position: str | chess.Board) -> chess.Board:
+    """Return a position as a board of its own.
+
+    Raises
+    ------
+    InputError
+        If it is no legal position.
+    """
+    if isinstance(position, chess.Board):
+        board = position.copy()
+    else:
+        text = " ".join(position.split())
+        if text in {"startpos", ""}:
+            return chess.Board()
+        fields = text.split(" ")
+        if len(fields) == 4:  # as GUIs and the web often give it
+            text = f"{text} 0 1"
+        try:
+            board = chess.Board(text)
+        except ValueError as error:
+            raise InputError(f"not a position: {position!r} ({error})") from error
+    if not board.is_valid():
+        raise InputError(f"not a legal position: {board.fen()}")
+    return board
+
+
+def score_text(value: Value) -> str:
+    """Return a value for people: pawns, or a mate."""
+    if value.mate is not None:
+        return f"#{value.mate}"
+    return f"{(value.cp or 0) / 100:+.2f}"
+
+
+def _bare_king(board: chess.Board) -> bool:
+    return board.occupied_co[not board.turn].bit_count() == 1
+
+
+def _blind(board: chess.Board, elo: float, seconds: float) -> Thought:
+    """A thought without values: mates and captures first, so that a legal move comes at all."""
+    moves = [move.uci() for move in board.legal_moves]
+    shares = np.ones(len(moves))
+    for place, text in enumerate(moves):
+        move = chess.Move.from_uci(text)
+        if board.is_capture(move) or move.promotion == chess.QUEEN:
+            shares[place] = 3.0
+        board.push(move)
+        if board.is_checkmate():
+            shares[place] = 1e6
+        board.pop()
+    zeros = np.zeros(len(moves))
+    nothing = tuple(Value(0, None) for _ in moves)
+    options = PositionOptions(tuple(moves), zeros, zeros[:, None], {}, {}, nothing)
+    choice = Choice(shares / shares.sum(), zeros, NO_VALUES, 0)
+    return Thought(board, elo, NO_VALUES, None, options, choice, seconds)
+
+
+def monotonic() -> float:
+    """The clock that deadlines are read from."""
+    return time.monotonic()

@@ -1,0 +1,1 @@
+"""How an agent chooses a move: calibrated, in decided positions, with technique, in time."""

@@ -1,0 +1,188 @@
+"""How probable each option of a position is for somebody of a given Elo, and what follows from it.
+
+=========  =========================================================================================
+agent      within three pawns: the agent of the calibration, the very one that ratings read
+decided    beyond: agents that were fitted to such turns, see `milepost.intrinsic.choosing.decided`
+technique  against a bare king: see `milepost.intrinsic.choosing.technique`
+=========  =========================================================================================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from milepost.analysis.spreads.one_position import PositionOptions
+from milepost.choice.evaluation.evaluate import ln_probabilities, prepare
+from milepost.choice.spreads import Floats, Spreads
+from milepost.errors import InputError
+from milepost.intrinsic.calibration.calibration import Calibration
+from milepost.intrinsic.choosing.decided import LIMIT_PAWNS, DecidedAgents, on_mate_ladder
+from milepost.intrinsic.choosing.technique import see_mates, technique_probabilities
+
+AGENT, DECIDED, TECHNIQUE = "agent", "decided", "technique"
+SLIP_PAWNS = 1.0
+"""A slip gives away so much or more."""
+_GRID = 25.0
+"""The Elo at which the best move becomes the likeliest is looked for in steps of this."""
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """How probable each option is; in the order in which the options were given."""
+
+    probabilities: Floats
+    """They add up to 1."""
+    losses: Floats
+    """What each option gives away against the best, in pawns; mates as on the mate ladder."""
+    regime: str
+    """``"agent"``, ``"decided"`` or ``"technique"``."""
+    best: int
+    """The place of the best option."""
+
+    @property
+    def likeliest(self) -> int:
+        """The place of the likeliest option."""
+        return int(np.argmax(self.probabilities))
+
+    @property
+    def entropy(self) -> float:
+        """Of the choice, in nats."""
+        p = self.probabilities[self.probabilities > 0]
+        return float(-(p * np.log(p)).sum())
+
+    @property
+    def expected_loss(self) -> float:
+        """What the choice gives away on average, in pawns."""
+        return float(self.probabilities @ self.losses)
+
+    @property
+    def slip(self) -> float:
+        """The probability of giving away a pawn or more."""
+        return float(self.probabilities[self.losses >= SLIP_PAWNS - 1e-9].sum())
+
+    def keep(self, places: list[int]) -> Choice:
+        """Return the choice among some of the options; the others have probability 0.
+
+        Raises
+        ------
+        InputError
+            If no option is kept.
+        """
+        if not places:
+            raise InputError("a choice needs at least one option")
+        kept = np.zeros(len(self.probabilities))
+        kept[places] = self.probabilities[places]
+        if not kept.sum() > 0:
+            kept[places] = 1.0
+        best = min(places, key=lambda place: (self.losses[place], place))
+        losses = np.maximum(self.losses - self.losses[best], 0.0)
+        return Choice(kept / kept.sum(), losses, self.regime, best)
+
+
+@dataclass(frozen=True, eq=False)
+class Chooser:
+    """Chooses among the moves of positions that one set-up of an engine has evaluated."""
+
+    calibration: Calibration
+    """Which agent plays like which Elo."""
+    decided: DecidedAgents | None = None
+    """The agents for decided positions; None = those of the calibration there too."""
+    shift: Floats | None = None
+    """What one person's working parameters add to those of their Elo; None = nobody's."""
+
+    def spreads(self, options: PositionOptions) -> Spreads:
+        """Return the options of a position as a decision, with the depths that the agents need."""
+        table = options.depth_values
+        scheme = self.calibration.map.path.model.depths
+        wanted = table.shape[1] if scheme is None else max(scheme.depths)
+        if table.shape[1] < wanted:  # a search that had to end early: as if it saw nothing new
+            last = np.where(np.isnan(table[:, -1]), options.values, table[:, -1])
+            more = np.repeat(last[:, None], wanted - table.shape[1], axis=1)
+            table = np.hstack([table, more])
+        return Spreads.from_arrays(
+            [0, len(options.values)],
+            options.values,
+            [0],
+            depth_values=table,
+            columns=options.columns,
+            context={name: [value] for name, value in options.context.items()},
+        )
+
+    def choose(self, options: PositionOptions, elo: float, *, bare_king: bool = False) -> Choice:
+        """Return how probable each move is for somebody of an Elo.
+
+        Parameters
+        ----------
+        options
+            The moves of the position.
+        elo
+            Of the mover.
+        bare_king
+            Whether the opponent has nothing but the king.
+        """
+        spreads = self.spreads(options)
+        regime = self._regime(spreads, bare_king)
+        probabilities = self._along(spreads, regime, np.array([elo]))[0]
+        near = on_mate_ladder(spreads)
+        losses = near.as_given(near.values.max() - near.values)
+        best = int(np.argmin(spreads.as_given(np.arange(len(near.values), dtype=np.float64))))
+        return Choice(probabilities, losses, regime, best)
+
+    def likeliest_from(
+        self, options: PositionOptions, *, bare_king: bool = False
+    ) -> tuple[float | None, tuple[float, float]]:
+        """Return from which Elo on the best move is the likeliest, and the range looked at.
+
+        None = not at any Elo of the calibration. The lower end of the range = there or below.
+        """
+        spreads = self.spreads(options)
+        low, high = self.calibration.range
+        grid = np.append(np.arange(low, high, _GRID), high)
+        table = self._along(spreads, self._regime(spreads, bare_king), grid)
+        best = int(np.argmin(spreads.as_given(np.arange(len(spreads.values), dtype=np.float64))))
+        right = table.argmax(axis=1) == best
+        if not right[-1]:
+            return None, (low, high)
+        wrong = np.flatnonzero(~right)
+        first = 0 if not len(wrong) else int(wrong[-1]) + 1
+        return float(grid[first]), (low, high)
+
+    def _regime(self, spreads: Spreads, bare_king: bool) -> str:
+        if abs(float(spreads.values[0])) <= LIMIT_PAWNS:
+            return AGENT
+        return TECHNIQUE if bare_king and spreads.values[0] > 0 else DECIDED
+
+    def _along(self, spreads: Spreads, regime: str, elos: Floats) -> Floats:
+        """Probabilities by Elo, a row each, in the order in which the options were given."""
+        if regime == TECHNIQUE:
+            given = spreads.as_given(spreads.values)
+            return np.stack([technique_probabilities(given, float(elo)) for elo in elos])
+        path, shift = self.calibration.map.path, self.shift
+        given = spreads.as_given(spreads.values)
+        if regime == DECIDED and self.decided is not None:
+            path, shift = self.decided.path, None
+            spreads = on_mate_ladder(spreads)
+        theta = path.theta(elos) + (0.0 if shift is None else shift)
+        many = spreads.take(np.zeros(len(elos), dtype=np.int64))
+        ln_p = ln_probabilities(path.model, prepare(many, path.model), theta)
+        table = np.exp(many.as_given(ln_p)).reshape(len(elos), -1)
+        table /= table.sum(axis=1, keepdims=True)
+        return np.stack(
+            [see_mates(row, given, float(elo)) for row, elo in zip(table, elos, strict=True)]
+        )
+
+
+def draw(probabilities: Floats, rng: np.random.Generator) -> int:
+    """Draw a place by its probability.
+
+    From one plain uniform number: of all that a generator offers it is the least likely to change
+    between versions of NumPy, so a seed gives the same game.
+    """
+    left = rng.random() * float(probabilities.sum())
+    for place, share in enumerate(probabilities):
+        left -= share
+        if left < 0:
+            return place
+    return int(np.argmax(probabilities))

@@ -1,0 +1,226 @@
+"""Choosing: the same agents as ratings read, what follows from the probabilities, the rules."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import chess
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from milepost.analysis.engine.search_output import Value
+from milepost.analysis.plans import Evaluation
+from milepost.analysis.run.run import evaluation_row
+from milepost.analysis.spreads.build import make_spreads
+from milepost.analysis.spreads.one_position import drawing_moves, position_options
+from milepost.choice.evaluation.evaluate import ln_probabilities, prepare
+from milepost.choice.spreads import Spreads
+from milepost.errors import InputError
+from milepost.intrinsic.calibration.calibration import load_calibration
+from milepost.intrinsic.choosing.choose import AGENT, DECIDED, TECHNIQUE, Choice, Chooser, draw
+from milepost.intrinsic.choosing.decided import DecidedAgents, decided_for, mate_ladder
+from milepost.intrinsic.choosing.technique import technique_probabilities, temperature
+
+MIDDLEGAME = "r1bq1rk1/pp2bppp/2n1pn2/3p4/3P4/2NBPN2/PP3PPP/R1BQ1RK1 w - - 4 9"
+
+
+def evaluated(board: chess.Board, depths: int, seed: int, shift: int = 0) -> Evaluation:
+    """An evaluation with made-up values that change from depth to depth."""
+    rng = np.random.default_rng(seed)
+    moves = sorted(move.uci() for move in board.legal_moves)
+    values = {
+        (depth, move): Value(int(shift + rng.integers(-200, 60)), None)
+        for depth in range(1, depths + 1)
+        for move in moves
+    }
+    order = sorted(moves, key=lambda move: -(values[depths, move].cp or 0))
+    return Evaluation(tuple(order), values, dict.fromkeys(moves, depths), 1000)
+
+
+@pytest.mark.parametrize(("name", "depths"), [("bullet", 6), ("quick", 10)])
+def test_probabilities_are_those_that_ratings_read(name: str, depths: int) -> None:
+    """The bot's way (one position) against the way of `rate` (a table of turns)."""
+    board = chess.Board(MIDDLEGAME)
+    board.push_uci("c3b5")
+    board.push_uci("a7a6")
+    board.push_uci("b5c3")
+    board.push_uci("a6a5")
+    found = evaluated(board, depths, 5)
+    calibration = load_calibration(f"stockfish15.1-{name}")
+    chooser = Chooser(calibration)
+    options = position_options(board, found)
+    choice = chooser.choose(options, 1900)
+    ply = board.ply()
+    turns = pl.DataFrame(
+        {
+            "game_id": ["g"] * 3,
+            "ply": [ply - 2, ply - 1, ply],
+            "mover": ["x", "y", "x"],
+            "position": [MIDDLEGAME, MIDDLEGAME, board.fen()],
+            "played": ["b5c3", "a6a5", found.moves[0]],
+            "book": [True, True, False],
+        }
+    )
+    row = evaluation_row(" ".join([*board.fen().split()[:5], "1"]), None, "s", found)
+    table = make_spreads(turns, pl.DataFrame([row], infer_schema_length=None)).table
+    path = calibration.map.path
+    spreads = Spreads.from_table(table)
+    expected = np.exp(
+        ln_probabilities(path.model, prepare(spreads, path.model), path.theta(1900.0))
+    )
+    np.testing.assert_allclose(choice.probabilities, spreads.as_given(expected), rtol=1e-9)
+    assert choice.regime == AGENT
+    assert choice.probabilities.sum() == pytest.approx(1)
+
+
+def test_stronger_players_give_less_away() -> None:
+    board = chess.Board(MIDDLEGAME)
+    options = position_options(board, evaluated(board, 6, 1))
+    chooser = Chooser(load_calibration("stockfish15.1-bullet"))
+    losses = [chooser.choose(options, elo).expected_loss for elo in (1500, 2000, 2500, 2800)]
+    slips = [chooser.choose(options, elo).slip for elo in (1500, 2000, 2500, 2800)]
+    assert losses == sorted(losses, reverse=True)
+    assert slips == sorted(slips, reverse=True)
+
+
+def test_the_elo_of_the_best_move_is_where_it_becomes_the_likeliest() -> None:
+    """Against brute force over single Elos."""
+    board = chess.Board(MIDDLEGAME)
+    chooser = Chooser(load_calibration("stockfish15.1-bullet"))
+    crossing = 0
+    for seed in range(8):
+        options = position_options(board, evaluated(board, 6, seed))
+        elo, (low, high) = chooser.likeliest_from(options)
+        best = chooser.choose(options, low).best
+        assert options.values[best] == options.values.max()
+        if elo is None:
+            assert chooser.choose(options, high).likeliest != best
+            continue
+        for above in (elo, min(elo + 200, high), high):
+            assert chooser.choose(options, above).likeliest == best
+        if elo > low:
+            crossing += 1
+            assert chooser.choose(options, elo - 26).likeliest != best
+    assert crossing
+
+
+def test_decided_positions_have_agents_of_their_own() -> None:
+    board = chess.Board(MIDDLEGAME)
+    calibration = load_calibration("stockfish15.1-bullet")
+    decided = decided_for(calibration.setup)
+    assert decided is not None
+    assert DecidedAgents.from_dict(decided.to_dict()).setup == calibration.setup
+    options = position_options(board, evaluated(board, 6, 2, shift=800))
+    plain = Chooser(calibration).choose(options, 1800)
+    own = Chooser(calibration, decided).choose(options, 1800)
+    assert plain.regime == own.regime == DECIDED
+    assert np.abs(plain.probabilities - own.probabilities).max() > 0.01
+    assert own.probabilities.sum() == pytest.approx(1)
+    # Within three pawns nothing changes.
+    even = position_options(board, evaluated(board, 6, 2))
+    np.testing.assert_array_equal(
+        Chooser(calibration, decided).choose(even, 1800).probabilities,
+        Chooser(calibration).choose(even, 1800).probabilities,
+    )
+
+
+def test_a_mate_in_one_is_hard_to_overlook_and_harder_for_the_strong() -> None:
+    board = chess.Board(MIDDLEGAME)
+    found = evaluated(board, 6, 2, shift=400)
+    mating = found.moves[3]
+    values = dict(found.values) | {(depth, mating): Value(None, 1) for depth in range(1, 7)}
+    moves = (mating, *(move for move in found.moves if move != mating))
+    options = position_options(board, replace(found, values=values, moves=moves))
+    calibration = load_calibration("stockfish15.1-bullet")
+    chooser = Chooser(calibration, decided_for(calibration.setup))
+    chances = [chooser.choose(options, elo).probabilities[0] for elo in (1500, 2000, 2500)]
+    assert chances == sorted(chances)
+    assert chances[0] > 0.9
+    assert chances[2] > 0.99
+    assert chooser.choose(options, 1500).probabilities.sum() == pytest.approx(1)
+
+
+def test_the_mate_ladder() -> None:
+    values = np.array([299.99, 299.95, 299.0, 20.0, 3.0, -2.0, -299.98])
+    expected = [25.0, 17.0, 15.1, 15.0, 3.0, -2.0, -20.0]
+    np.testing.assert_allclose(mate_ladder(values), expected)
+
+
+def test_technique_prefers_the_nearer_mate_and_sharpens_with_elo() -> None:
+    values = np.array([299.97, 299.95, 28.1, 28.0, 0.0])
+    weak, strong = (technique_probabilities(values, elo) for elo in (1400, 2400))
+    assert list(np.argsort(-weak)) == [0, 1, 2, 3, 4]
+    assert strong[0] > weak[0]
+    assert temperature(1000) == temperature(1200) > temperature(2000) > temperature(2800)
+
+
+def test_technique_is_for_the_side_that_is_ahead_of_a_bare_king() -> None:
+    board = chess.Board("8/8/8/4k3/8/8/8/R3K3 w - - 0 20")
+    found = evaluated(board, 6, 3, shift=2800)
+    chooser = Chooser(load_calibration("stockfish15.1-bullet"))
+    assert chooser.choose(position_options(board, found), 2000, bare_king=True).regime == TECHNIQUE
+
+
+def test_moves_that_end_in_a_draw_are_worth_nothing() -> None:
+    board = chess.Board("4k3/8/8/8/8/8/8/R3K3 w - - 0 20")
+    for text in ("a1a2", "e8d8", "a2a1", "d8e8", "a1a2", "e8d8", "a2a1", "d8e8"):
+        board.push_uci(text)
+    moves = tuple(move.uci() for move in board.legal_moves)
+    assert [moves[place] for place in drawing_moves(board, moves)] == ["a1a2"]
+    found = evaluated(board, 6, 4, shift=2800)
+    options = position_options(board, found)
+    place = options.moves.index("a1a2")
+    assert options.values[place] == 0
+    assert options.scores[place] == Value(0, None)
+    assert (np.delete(options.values, place) > 20).all()
+    kept = position_options(board, found, draws_count=False)
+    assert kept.values[kept.moves.index("a1a2")] > 20
+
+
+def test_fifty_moves_end_in_a_draw_but_not_with_a_mate() -> None:
+    board = chess.Board("7k/8/6K1/8/8/8/8/R7 w - - 99 90")
+    moves = ("a1a8", "a1a2")
+    assert drawing_moves(board, moves) == [1]
+
+
+def test_a_search_that_ended_early_can_still_be_read() -> None:
+    board = chess.Board(MIDDLEGAME)
+    choice = Chooser(load_calibration("stockfish15.1-bullet")).choose(
+        position_options(board, evaluated(board, 3, 1)), 1800
+    )
+    assert choice.probabilities.sum() == pytest.approx(1)
+
+
+def test_keeping_to_some_moves() -> None:
+    choice = Choice(np.array([0.5, 0.3, 0.2]), np.array([0.0, 1.0, 3.0]), AGENT, 0)
+    kept = choice.keep([1, 2])
+    np.testing.assert_allclose(kept.probabilities, [0, 0.6, 0.4])
+    assert kept.best == 1
+    assert kept.slip == pytest.approx(0.4)
+    assert choice.slip == pytest.approx(0.5)
+    with pytest.raises(InputError, match="at least one"):
+        choice.keep([])
+
+
+def test_entropy_and_expected_loss() -> None:
+    choice = Choice(np.array([0.5, 0.5, 0.0]), np.array([0.0, 0.4, 9.0]), AGENT, 0)
+    assert choice.entropy == pytest.approx(math.log(2))
+    assert choice.expected_loss == pytest.approx(0.2)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=20).filter(lambda p: sum(p) > 0.01))
+def test_draws_come_from_what_can_be(shares: list[float]) -> None:
+    p = np.array(shares)
+    place = draw(p, np.random.default_rng(3))
+    assert p[place] > 0
+
+
+def test_draws_follow_the_probabilities() -> None:
+    p = np.array([0.6, 0.3, 0.1])
+    rng = np.random.default_rng(11)
+    counts = np.bincount([draw(p, rng) for _ in range(5000)], minlength=3) / 5000
+    np.testing.assert_allclose(counts, p, atol=0.03)

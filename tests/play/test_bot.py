@@ -1,0 +1,186 @@
+"""The bot and the guess, with a real engine; and what is said without a calibration."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import chess
+import numpy as np
+import pytest
+
+import milepost as mp
+from milepost.analysis.engine.setup import find_engine
+from milepost.analysis.engine.uci import UciEngine
+from milepost.analysis.in_time import TimedEvaluator
+from milepost.analysis.plans import evaluate, make_plan
+from milepost.api.play import BOOK_PLIES, HASTE, NO_VALUES, as_board, find_minds
+from milepost.errors import EngineError, InputError, NoCalibrationError
+
+MIDDLEGAME = "r1bq1rk1/pp2bppp/2n1pn2/3p4/3P4/2NBPN2/PP3PPP/R1BQ1RK1 w - - 4 9"
+OPTIONS = {"Threads": "1", "Hash": "16", "MultiPV": "256"}
+STRANGER = """\
+import sys
+for line in sys.stdin:
+    word = line.split()[:1]
+    if word == ["uci"]:
+        print("id name Stranger 1\\noption name MultiPV type spin default 1 min 1 max 500")
+        print("option name Hash type spin default 16 min 1 max 64\\nuciok", flush=True)
+    elif word == ["isready"]:
+        print("readyok", flush=True)
+    elif word == ["quit"]:
+        break
+"""
+
+
+@pytest.fixture(scope="module")
+def engine_path() -> Path:
+    """The engine, or a skip."""
+    try:
+        return find_engine(os.environ.get("MILEPOST_TEST_ENGINE"))
+    except EngineError as error:
+        pytest.skip(f"no engine: {error}")
+
+
+@pytest.fixture(scope="module")
+def bot(engine_path: Path) -> Iterator[mp.Bot]:
+    """A bot of 1800 whose engine runs as long as this module."""
+    with mp.Bot(1800, engine=engine_path, seed=7) as bot:
+        yield bot
+
+
+@pytest.fixture
+def stranger(tmp_path: Path) -> Path:
+    """An engine that nobody has calibrated."""
+    script = tmp_path / "stranger"
+    script.write_text(f"#!{sys.executable}\n{STRANGER}", encoding="utf-8")
+    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    return script
+
+
+def test_a_guess_says_what_people_play(bot: mp.Bot) -> None:
+    weak, strong = bot.guess(MIDDLEGAME, 1500), bot.guess(MIDDLEGAME, 2700)
+    for guess in (weak, strong):
+        assert guess.table["probability"].sum() == pytest.approx(1)
+        assert guess.table["probability"].is_sorted(descending=True)
+        assert len(guess.table) == chess.Board(MIDDLEGAME).legal_moves.count()
+        assert guess.likeliest == guess.table["move"][0]
+        assert 0 <= guess.slip <= 1
+        assert guess.made["options"]["calibration"] == "stockfish15.1-bullet"
+    assert strong.expected_loss < weak.expected_loss
+    assert strong.slip < weak.slip
+    assert "Elo 1500" in repr(weak)
+
+
+def test_guesses_come_from_files_of_positions_or_boards(engine_path: Path) -> None:
+    one = mp.guess(" ".join(MIDDLEGAME.split()[:4]), 1600, engine=engine_path)
+    assert one.elo == 1600
+    assert one.source == "agent"
+
+
+def test_before_the_ninth_move_a_guess_says_so(bot: mp.Bot) -> None:
+    assert any("ninth move" in note for note in bot.guess(chess.Board()).notes)
+    assert not bot.guess(MIDDLEGAME).notes
+
+
+@pytest.mark.parametrize(
+    "text", ["nonsense", "8/8/8/8/8/8/8/8 w - - 0 1", "4k3/8/8/8/8/8/4R3/4K3 w - - 0 1"]
+)
+def test_what_is_no_position_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="position"):
+        as_board(text)
+
+
+def test_positions_without_a_move_are_refused(bot: mp.Bot) -> None:
+    with pytest.raises(InputError, match="no legal move"):
+        bot.guess("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1")
+
+
+def test_a_stopped_search_is_the_cheaper_plan(engine_path: Path) -> None:
+    """Stopped at once it has nothing; a quick search holds the whole of a bullet one."""
+    quick, bullet = make_plan("quick"), make_plan("bullet")
+    with TimedEvaluator(engine_path, OPTIONS) as evaluator:
+        whole = evaluator.evaluate(MIDDLEGAME, [quick, bullet])
+        assert whole.plan == quick
+        cheap = evaluator.evaluate(MIDDLEGAME, [bullet])
+        asked = iter(range(10_000))
+        stopped = evaluator.evaluate(MIDDLEGAME, [quick, bullet], stopped=lambda: next(asked) >= 0)
+    with UciEngine(engine_path) as engine:
+        engine.configure(OPTIONS)
+        direct = evaluate(engine, bullet, " ".join([*MIDDLEGAME.split()[:5], "1"]))
+    assert cheap.plan == bullet
+    assert cheap.evaluation.values == direct.values
+    shallow = {key: value for key, value in whole.evaluation.values.items() if key[0] <= 6}
+    assert shallow == direct.values
+    assert stopped.plan in {bullet, None}
+
+
+def test_a_dead_engine_is_started_anew_and_a_move_comes_at_any_rate(engine_path: Path) -> None:
+    board = chess.Board(MIDDLEGAME)
+    with mp.Bot(1800, engine=engine_path, seed=1) as bot:
+        bot.start()
+        process = bot.evaluator.process_id
+        assert process is not None
+        os.kill(process, signal.SIGKILL)
+        thought = bot.think(board)
+        assert thought.plan == "bullet"
+        assert bot.evaluator.process_id != process
+        os.kill(bot.evaluator.process_id or 0, signal.SIGKILL)
+        hurried = bot.think(board, deadline=time.monotonic() + 0.05)
+        assert hurried.source in {NO_VALUES, HASTE}
+        assert bot.pick(hurried) in board.legal_moves
+
+
+def test_the_same_seed_plays_the_same_game(engine_path: Path) -> None:
+    def play(seed: int) -> list[chess.Move]:
+        board = chess.Board()
+        with mp.Bot(1700, engine=engine_path, seed=seed) as bot:
+            for _ in range(BOOK_PLIES + 6):
+                board.push(bot.choose(board))
+        return list(board.move_stack)
+
+    assert play(3) == play(3)
+    assert play(3) != play(4)
+
+
+def test_the_book_ends_before_the_ninth_move(bot: mp.Bot) -> None:
+    board = chess.Board()
+    while (move := bot.book_move(board)) is not None:
+        assert move in board.legal_moves
+        board.push(move)
+    assert 0 < board.ply() <= BOOK_PLIES
+
+
+def test_keeping_to_some_moves(bot: mp.Bot) -> None:
+    board = chess.Board(MIDDLEGAME)
+    only = [chess.Move.from_uci("a2a3"), chess.Move.from_uci("h2h3")]
+    thought = bot.think(board, moves=only)
+    assert {thought.options.moves[at] for at in thought.order[:2]} == {"a2a3", "h2h3"}
+    assert thought.choice.probabilities.sum() == pytest.approx(1)
+    assert (np.sort(thought.choice.probabilities)[:-2] == 0).all()
+    with pytest.raises(InputError, match="none of the moves"):
+        bot.think(board, moves=[chess.Move.from_uci("e1e8")])
+
+
+def test_standard_falls_back_to_plans_with_their_own_calibration(engine_path: Path) -> None:
+    _, minds = find_minds(engine_path, "standard")
+    names = [mind.chooser.calibration.name.rsplit("-", 1)[1] for mind in minds]
+    assert names == ["standard", "quick", "bullet"]
+    assert minds[0].chooser.decided is None
+    assert all(mind.chooser.decided is not None for mind in minds[1:])
+
+
+def test_impossible_options_are_refused(engine_path: Path) -> None:
+    for wrong in ({"elo": 100}, {"elo": 3500}, {"choice": "best"}, {"form": -1}, {"plan": "deep"}):
+        with pytest.raises(InputError):
+            mp.Bot(**{"elo": 1800, "engine": engine_path, **wrong})  # type: ignore[arg-type]
+
+
+def test_an_engine_without_a_calibration_is_told(stranger: Path) -> None:
+    with pytest.raises(NoCalibrationError, match=r"Stranger 1.*Stockfish 15\.1.*milepost\.bridge"):
+        mp.Bot(1800, engine=stranger)
