@@ -7,7 +7,7 @@ RUN := $(VENV)/bin
 SETUP := scripts/setup.sh
 LINT = $(RUN)/ruff check . && $(RUN)/ruff format --check . && $(RUN)/mypy
 
-.PHONY: demo check test slow bench docs format requirements clean
+.PHONY: demo check test slow bench docs screenshots format requirements clean
 
 demo: $(VENV)/.run
 	$(SETUP) engine
@@ -21,6 +21,7 @@ check: $(VENV)/.dev
 # Everything: what CI runs.
 test: $(VENV)/.dev
 	$(SETUP) engine
+	$(SETUP) browser
 	$(LINT)
 	$(RUN)/pytest -n 2 --dist loadfile --durations 10
 
@@ -36,6 +37,12 @@ bench: $(VENV)/.dev
 # The pages that are made from the code.
 docs: $(VENV)/.dev
 	$(RUN)/python scripts/write_docs.py
+
+# Pictures of the workbench for the README, of the simulated sample.
+screenshots: $(VENV)/.dev
+	$(SETUP) engine
+	$(SETUP) browser
+	$(RUN)/python scripts/make_screenshots.py docs
 
 format: $(VENV)/.dev
 	$(RUN)/ruff check --fix .

@@ -2,6 +2,7 @@
 # Install what a fresh Debian machine lacks.
 #   setup.sh python REQUIREMENTS   uv (through pip), a virtual environment, the package
 #   setup.sh engine                Debian's stockfish, if no engine is found
+#   setup.sh browser               Debian's chromium, for tests of the workbench
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -66,8 +67,16 @@ engine)
     say "       Going on with the bundled evaluations. Put a UCI engine on the PATH, or set"
     say "       STOCKFISH_EXECUTABLE, to analyse games of your own."
     ;;
+browser)
+    if [ -n "${CHROMIUM_EXECUTABLE:-}" ] || command -v chromium >/dev/null 2>&1; then
+        exit 0
+    fi
+    apt_install chromium && exit 0
+    say "setup: no Chromium found, and it cannot be installed here (no root, or no apt-get)."
+    say "       Tests in the browser are skipped. Set CHROMIUM_EXECUTABLE to use another one."
+    ;;
 *)
-    say "usage: setup.sh python REQUIREMENTS | engine"
+    say "usage: setup.sh python REQUIREMENTS | engine | browser"
     exit 2
     ;;
 esac

@@ -83,7 +83,9 @@ def year_axis(field: str = "year") -> alt.X:
     import altair as alt
 
     scale = alt.Scale(zero=False, nice=False)
-    return alt.X(f"{field}:Q", title=None, axis=alt.Axis(format="d", tickCount=10), scale=scale)
+    # Whole years alone: parts of one would all read alike.
+    axis = alt.Axis(format="d", tickCount=10, tickMinStep=1)
+    return alt.X(f"{field}:Q", title=None, axis=axis, scale=scale)
 
 
 def legend_below(columns: int = 4) -> alt.Legend:

@@ -21,12 +21,15 @@ from milepost.web.routes import (
     api_histories,
     api_sets,
     api_tables,
+    pages_check,
     pages_eras,
     pages_events,
     pages_files,
+    pages_games,
     pages_method,
     pages_players,
     pages_sets,
+    play,
     stream,
 )
 from milepost.web.routes.models import ProblemBody
@@ -52,6 +55,7 @@ def bare_app(settings: Settings) -> FastAPI:
         bench.jobs.begin()
         yield
         bench.jobs.end()
+        bench.opponent.close()
 
     app = FastAPI(
         title="Milepost workbench",
@@ -66,7 +70,8 @@ def bare_app(settings: Settings) -> FastAPI:
     app.state.bench = bench
     routers = (
         api_sets, stream, api_tables, api_histories, pages_files, pages_sets, pages_players,
-        pages_events, pages_eras, pages_method,
+        pages_events, pages_eras, pages_method, pages_games,
+        pages_check, play,
     )  # fmt: skip
     for routes in routers:
         app.include_router(routes.router)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import Depends, Request
 
 from milepost.errors import MilepostError
+from milepost.web.playing import Opponent
 from milepost.web.safety.problems import RefusedError
 from milepost.web.sets.jobs import Jobs
 from milepost.web.sets.shelf import GameSet, Shelf
@@ -50,6 +51,8 @@ class Bench:
         """Its sets."""
         self.jobs = Jobs(settings, self.shelf)
         """Its jobs."""
+        self.opponent = Opponent(settings)
+        """The bot that can be played against."""
 
     def tables(self, identity: str) -> SetTables:
         """Return the tables of a set by its id."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import warnings
 from typing import Annotated, Any
 
@@ -73,6 +74,7 @@ def show_era(
         count=len(ranked),
         player="; ".join(typed),
         curves=curves,
+        plot_command=f"milepost plot HISTORY {shlex.join(curves)} -o curves.svg",
         compared=compared,
         a=a, b=b, time_a=time_a, time_b=time_b,
         wrong=wrong,

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 import milepost as mp
+from milepost.errors import InputError
 from milepost.web.bench import TheBench
 from milepost.web.routes.pages_sets import events_of, rate_command
 from milepost.web.safety.problems import RefusedError
@@ -33,7 +34,7 @@ def show_event(request: Request, bench: TheBench, set_id: str, number: int) -> H
     played = games.filter(pl.col("event") == name)
     results = mp.results_of_games(played)
     table = mp.result_performances(results)
-    by_moves = _by_moves(tables, name)
+    by_moves = _by_moves(tables, name, alone=played.height == games.height)
     names = tables.names()
     rows = []
     for place, row in enumerate(table.iter_rows(named=True), start=1):
@@ -59,12 +60,15 @@ def show_event(request: Request, bench: TheBench, set_id: str, number: int) -> H
     )
 
 
-def _by_moves(tables: SetTables, event: str) -> dict[str, dict[str, Any]]:
+def _by_moves(tables: SetTables, event: str, *, alone: bool) -> dict[str, dict[str, Any]]:
     """The ratings by moves of an event's players; empty if nothing is analysed."""
     if not tables.rated:
         return {}
-    rated = tables.ratings(("event", "player")).table.filter(pl.col("event") == event)
-    return {row["player"]: row for row in rated.iter_rows(named=True)}
+    try:
+        rated = tables.ratings() if alone else tables.ratings(("player",), event=event)
+    except InputError:  # nothing of this event is analysed yet
+        return {}
+    return {row["player"]: row for row in rated.table.iter_rows(named=True)}
 
 
 def _crosses(results: pl.DataFrame, table: pl.DataFrame) -> list[list[str]]:

@@ -125,7 +125,7 @@ def ratings_chart(bench: TheBench, set_id: str, form: str, narrow: bool = False)
 
 
 def rated_chart(shown: pl.DataFrame, level: float, label: str = "player") -> Any:
-    """Return the chart of ratings with both intervals.
+    """Return the chart of ratings with both intervals; players by rating, parts as they come.
 
     Raises
     ------
@@ -140,6 +140,8 @@ def rated_chart(shown: pl.DataFrame, level: float, label: str = "player") -> Any
         raise RefusedError(409, "Nothing to draw", "No group has turns enough for a rating.")
     table = table.with_columns(pl.col(label).alias("label"))
     order = table.sort("rating", "label", descending=[True, False])["label"].to_list()
+    if label != "player":
+        order = [each for each in shown[label] if each in set(order)]
     return bars_chart(table, order, level)
 
 

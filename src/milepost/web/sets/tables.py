@@ -9,15 +9,16 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from milepost import api
-from milepost.errors import InputError
+from milepost.errors import InputError, MissingEvaluationsWarning, NotAnalysedError
 from milepost.io.files import write_table
 from milepost.web.safety.problems import RefusedError
 from milepost.web.sets.shelf import GameSet, read_json, write_json
@@ -164,8 +165,10 @@ class SetTables:
             moves=frame["moves"] if "moves" in frame.columns else None,
         )
 
-    def ratings(self, by: Sequence[str] = ("player",), player: str | None = None) -> RatedTable:
-        """Return ratings by some groupings, of all players or one.
+    def ratings(
+        self, by: Sequence[str] = ("player",), player: str | None = None, event: str | None = None
+    ) -> RatedTable:
+        """Return ratings by some groupings, of all players or one, in all events or one.
 
         Parameters
         ----------
@@ -173,6 +176,8 @@ class SetTables:
             Groupings, as `milepost.rate` has them.
         player
             The key of a player.
+        event
+            The name of an event.
 
         Raises
         ------
@@ -183,12 +188,14 @@ class SetTables:
         """
         groupings = tuple(dict.fromkeys(by))
         api.ratings.columns_needed(list(groupings))
-        if groupings == ("player",) and player is None:
+        chosen = {"mover": player, "event": event}
+        chosen = {column: value for column, value in chosen.items() if value is not None}
+        if groupings == ("player",) and not chosen:
             return self._whole()
-        table, about = self._kept(groupings, player)
+        table, about = self._kept(groupings, chosen)
         with _WORKING:
             if not (table.exists() and about.exists()):
-                self._work_out(groupings, player, table, about)
+                self._work_out(groupings, chosen, table, about)
         told = read_json(about)
         return RatedTable(
             pl.read_parquet(table), groupings, told["level"], told["calibration"],
@@ -205,23 +212,25 @@ class SetTables:
             table, ("player",), told["level"], told["calibration"], tuple(told["notes"])
         )
 
-    def _kept(self, by: Sequence[str], player: str | None) -> tuple[Path, Path]:
+    def _kept(self, by: Sequence[str], chosen: Mapping[str, str]) -> tuple[Path, Path]:
         source = self.chosen.path("decisions.parquet")
         if not source.exists():
             raise RefusedError(409, "Not analysed yet", "No turn of this set is evaluated yet.")
         status = source.stat()
-        salt = json.dumps([list(by), player, status.st_mtime_ns, status.st_size])
+        salt = json.dumps([list(by), dict(chosen), status.st_mtime_ns, status.st_size])
         name = hashlib.sha256(salt.encode()).hexdigest()[:20]
         folder = self.chosen.path("answers")
         folder.mkdir(exist_ok=True, mode=0o700)
         return folder / f"{name}.parquet", folder / f"{name}.json"
 
-    def _work_out(self, by: Sequence[str], player: str | None, table: Path, about: Path) -> None:
-        wanted = None if player is None else pl.col("mover") == player
-        chosen = self.decisions(wanted)
-        if not len(chosen):
-            raise InputError("none of this player's turns is among the decisions")
-        ratings = api.ratings.rate(chosen, by=list(by))
+    def _work_out(
+        self, by: Sequence[str], chosen: Mapping[str, str], table: Path, about: Path
+    ) -> None:
+        tests = [pl.col(column) == value for column, value in chosen.items()]
+        rated = self.decisions(pl.all_horizontal(tests) if tests else None)
+        if not len(rated):
+            raise InputError("none of these turns is among the decisions")
+        ratings = api.ratings.rate(rated, by=list(by))
         write_table(ratings.table, table, made=ratings.made)
         write_json(about, {"level": ratings.level, "notes": list(ratings.notes),
                            "calibration": ratings.calibration.name})  # fmt: skip
@@ -232,7 +241,34 @@ class SetTables:
         players = [name for name in ("player", "opponent") if name in rated.by]
         return rated.table.with_columns(pl.col(name).replace(names) for name in players)
 
-    def of_game(self, game_id: str) -> Decisions:
-        """Return the decisions of one game."""
-        found = self.decisions(pl.col("game_id") == game_id)
-        return replace(found, counts={})
+    def game_turns(self, game_id: str, store: Path) -> pl.DataFrame:
+        """Return the analysed turns of a game beside what equals do; see `milepost.game_turns`.
+
+        Raises
+        ------
+        RefusedError
+            If nothing of the game is analysed yet.
+        """
+        turns = pl.scan_parquet(self.chosen.path("turns.parquet"))
+        return self._kept_table(
+            f"turns {game_id}",
+            lambda setup: api.review.game_turns(
+                turns.filter(pl.col("game_id") == game_id).collect(), store, setup=setup
+            ),
+        )
+
+    def _kept_table(self, name: str, work_out: Callable[[str], pl.DataFrame]) -> pl.DataFrame:
+        """A table that is worked out once for the decisions as they are now."""
+        path, _ = self._kept([name], {})
+        setup = read_json(self.chosen.path("decisions.json"))["setup"]
+        with _WORKING:
+            if not path.exists():
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", MissingEvaluationsWarning)
+                    try:
+                        write_table(work_out(setup), path)
+                    except NotAnalysedError as error:
+                        raise RefusedError(
+                            409, "Not analysed yet", "No turn of this game is evaluated yet."
+                        ) from error
+        return pl.read_parquet(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -78,3 +79,40 @@ def error_chart(accuracy: pl.DataFrame) -> alt.TopLevelMixin:
         .properties(width=560, height=300, title="How far off a rating is, by number of turns")
     )
     return chart
+
+
+def surprise_chart(turns: pl.DataFrame) -> alt.TopLevelMixin:
+    """Return how surprising each move was to players of the mover's Elo, beside what is usual.
+
+    Surprise is -log2 of the chance of the move, in bits; its mean over what equals would play is
+    the entropy of the turn. A chart of information: a rare move need not be a bad one.
+    """
+    import altair as alt
+
+    table = turns.select(
+        (pl.col("ply") / 2 + 1).alias("move"),
+        pl.col("colour"),
+        (-pl.col("chance").clip(1e-6, 1).log(2)).alias("surprise"),
+        (pl.col("entropy") / math.log(2)).alias("usual"),
+        pl.col("san"),
+    )
+    names = ["white", "black"]
+    x = alt.X("move:Q", title="move", scale=alt.Scale(nice=False), axis=alt.Axis(format="d"))
+    y = alt.Y("surprise:Q", title="surprise, bits")
+    base = alt.Chart(table)
+    colour = alt.Color("colour:N", title=None, legend=alt.Legend(orient="top"),
+                       scale=alt.Scale(domain=names, range=[_ORANGE, _BLUE]))  # fmt: skip
+    shape = alt.Shape("colour:N", title=None,
+                      scale=alt.Scale(domain=names, range=["circle", "square"]))  # fmt: skip
+    return alt.layer(
+        base.mark_bar(width=3, opacity=0.25, color=INK).encode(x=x, y=alt.Y("usual:Q", title="")),
+        base.mark_point(opacity=1, size=40).encode(x=x, y=y, color=colour, shape=shape),
+    ).properties(
+        width=640,
+        height=260,
+        title=alt.TitleParams(
+            "How surprising each move was",
+            subtitle="points: the move played; bars: what is usual in that turn; one bit = one "
+            "toss of a coin",
+        ),
+    )

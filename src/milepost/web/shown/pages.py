@@ -17,7 +17,9 @@ from milepost import __version__
 
 _TEMPLATES = Path(__file__).resolve().parents[1] / "templates"
 _MINUTE, _HOUR = 60, 3600
-NAV = (("/eras", "Eras"), ("/calibration", "Calibration"), ("/method", "Method"))
+NAV = (
+    ("/play", "Play"), ("/eras", "Eras"), ("/calibration", "Calibration"), ("/method", "Method"),
+)  # fmt: skip
 """Pages that are reached from everywhere."""
 
 
@@ -68,7 +70,7 @@ def environment() -> Environment:
 
 def points(value: float | None) -> str:
     """Rating points, or a dash."""
-    return "–" if value is None else f"{value:.0f}"
+    return "–" if value is None else f"{value:.0f}".replace("-", "−")
 
 
 def interval(low: float | None, high: float | None) -> str:
@@ -76,10 +78,10 @@ def interval(low: float | None, high: float | None) -> str:
     if low is None and high is None:
         return "no bound"
     if low is None:
-        return f"at most {high:.0f}"
+        return f"at most {points(high)}"
     if high is None:
-        return f"at least {low:.0f}"
-    return f"{low:.0f} to {high:.0f}"
+        return f"at least {points(low)}"
+    return f"{points(low)} to {points(high)}"
 
 
 def number(value: float | None, digits: int = 0) -> str:

@@ -92,11 +92,15 @@ function lasting(seconds) {
   return `about ${Math.round(seconds / 3600)} hours`;
 }
 
+function points(value) {
+  return value.toFixed(0).replace("-", "−");
+}
+
 function between(low, high) {
   if (low === null && high === null) return "no bound";
-  if (low === null) return `at most ${high.toFixed(0)}`;
-  if (high === null) return `at least ${low.toFixed(0)}`;
-  return `${low.toFixed(0)} to ${high.toFixed(0)}`;
+  if (low === null) return `at most ${points(high)}`;
+  if (high === null) return `at least ${points(low)}`;
+  return `${points(low)} to ${points(high)}`;
 }
 
 function grow(news, say) {
@@ -112,7 +116,7 @@ function grow(news, say) {
     if (!line) continue;
     const put = (part, text) => { line.querySelector(`[data-part=${part}]`).textContent = text; };
     const known = row.rating !== null;
-    put("rating", known ? row.rating.toFixed(0) : "–");
+    put("rating", known ? points(row.rating) : "–");
     put("performance", known ? between(row.low, row.high) : "–");
     put("player", known ? between(row.player_low, row.player_high) : "–");
     put("n", count.format(row.n));
@@ -154,4 +158,17 @@ let loading;
 function vega() {
   loading ??= import("/vega.js");
   return loading;
+}
+
+// Keys on the page of a game go where its links go.
+const turns = document.querySelector("[data-turns-nav]");
+if (turns) {
+  document.addEventListener("keydown", (event) => {
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    if (event.target.closest("input, select, textarea, [role=region]")) return;
+    const link = turns.querySelector(`[data-key="${event.key}"]`);
+    if (!link) return;
+    event.preventDefault();
+    location.assign(link.href);
+  });
 }
