@@ -7,3 +7,4 @@ from . import games as games
 from . import histories as histories
 from . import play as play
 from . import ratings as ratings
+from . import review as review

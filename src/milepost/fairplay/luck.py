@@ -132,6 +132,8 @@ class _PlayerGames:
     """What the Elos promise."""
     of_row: Ints
     """For each decision its player-game; -1 = does not count."""
+    game_ids: tuple[str, ...]
+    """The game."""
 
     def __len__(self) -> int:
         return len(self.player)
@@ -238,6 +240,62 @@ def split_results(
             }
         )
     return _table(rows, _SPLIT)
+
+
+def play_by_game(
+    decisions: pl.DataFrame,
+    calibration: Calibration,
+    ladder: Ladder,
+    *,
+    play_sd: float = PLAY_SD,
+    white_advantage: float = WHITE_ADVANTAGE,
+) -> pl.DataFrame:
+    """Say of every game how each side played beside its own Elo.
+
+    Unlike in `split_results` nothing is learned from the other games: the step of a game is drawn
+    to 0, the Elo, by ρ = τ² / (τ² + φ / I). A side whose opponent has no evaluated turns counts
+    too.
+
+    Parameters
+    ----------
+    decisions, calibration, ladder, play_sd, white_advantage
+        As for `split_results`.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row a player and game, by `game_id` and `player`: `opponent, turns, elo, score,
+        expected`; in Elo `gap` (the step as it is) with `gap_se`, `play` (drawn) with `play_se`; in
+        points of score `points` with `points_se`.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, or ladder and decisions do not go together.
+    """
+    games = _gather(decisions, ladder, white_advantage, paired=False)
+    spare = calibration.variation.game_dispersion.value / games.information
+    reliability = play_sd**2 / (play_sd**2 + spare)
+    gap = games.score_sum / games.information
+    play, play_se = reliability * gap, play_sd * np.sqrt(1 - reliability)
+    names = np.array(games.names, dtype=object)
+    return pl.DataFrame(
+        {
+            "game_id": list(games.game_ids),
+            "player": names[games.player].tolist(),
+            "turns": games.turns,
+            "elo": games.elo,
+            "score": games.result,
+            "expected": games.expected,
+            "gap": gap,
+            "gap_se": np.sqrt(spare),
+            "play": play,
+            "play_se": play_se,
+            "points": games.slope * play,
+            "points_se": games.slope * play_se,
+        },
+        schema_overrides={"game_id": pl.String, "player": pl.String},
+    )
 
 
 def mirror_test(
@@ -410,8 +468,13 @@ def measure_play_sd(
     return float(brentq(lack, low, high, xtol=0.1))
 
 
-def _gather(decisions: pl.DataFrame, ladder: Ladder, white_advantage: float) -> _PlayerGames:
-    """Sum the turns of games that count by player and game."""
+def _gather(
+    decisions: pl.DataFrame, ladder: Ladder, white_advantage: float, *, paired: bool = True
+) -> _PlayerGames:
+    """Sum the turns of games that count by player and game.
+
+    Unless `paired`, player-games without one of the opponent's count too; their `other` is -1.
+    """
     missing = [name for name in _NEEDED if name not in decisions.columns]
     if missing:
         raise InputError(f"splitting results needs the columns {', '.join(missing)} of the turns")
@@ -439,7 +502,9 @@ def _gather(decisions: pl.DataFrame, ladder: Ladder, white_advantage: float) -> 
         .sort(keys)
     )
     mirrored = found.select("game_id", mover="opponent", opponent="mover")
-    found = found.join(mirrored, on=keys, how="semi").sort(keys).with_row_index("unit")
+    if paired:
+        found = found.join(mirrored, on=keys, how="semi")
+    found = found.sort(keys).with_row_index("unit")
     others = found.select("game_id", "unit", mover="opponent", opponent="mover")
     found = found.join(others.rename({"unit": "other"}), on=keys, how="left").sort(keys)
     code = {name: number for number, name in enumerate(names)}
@@ -451,7 +516,7 @@ def _gather(decisions: pl.DataFrame, ladder: Ladder, white_advantage: float) -> 
     return _PlayerGames(
         names=names,
         player=np.array([code[name] for name in found["mover"]], dtype=np.int64),
-        other=found["other"].to_numpy().astype(np.int64),
+        other=found["other"].cast(pl.Int64).fill_null(-1).to_numpy(),
         score_sum=found["u"].to_numpy(),
         information=found["i"].to_numpy(),
         turns=found["turns"].to_numpy().astype(np.int64),
@@ -459,6 +524,7 @@ def _gather(decisions: pl.DataFrame, ladder: Ladder, white_advantage: float) -> 
         result=found["score"].cast(pl.Float64).to_numpy(),
         expected=1 / (1 + np.exp(-_POINT * (elo - against + first))),
         of_row=of_row,
+        game_ids=tuple(found["game_id"]),
     )
 
 

@@ -1,0 +1,110 @@
+"""Figures that come with the package: how phases read, and how pools lie to the Elo scale.
+
+A calibration is right over all turns together, not phase by phase: what everybody knows by heart
+reads high, and what is short of time reads low. `data/review/CALIBRATION.json` holds by how much
+each phase of the calibration's own population reads above those players' Elo. `data/review/
+pools.json` holds by how much the moves of each pool read above the ratings of that pool. All with
+errors, turns and source; made by `scripts/write_review_figures.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import resources
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from milepost.choice.spreads import Floats
+from milepost.errors import InputError
+from milepost.games.pools import is_elo
+from milepost.intrinsic.calibration.calibration import Calibration
+from milepost.intrinsic.review.shifts import NONE, UNKNOWN, Shift
+
+_FOLDER = "milepost.data.review"
+_POOLS = "pools"
+
+
+@dataclass(frozen=True)
+class PhaseBaselines:
+    """By how much each phase reads above the players' Elo, for one calibration."""
+
+    shifts: Mapping[str, Shift] = field(default_factory=dict)
+    """By phase; empty = not measured."""
+    source: str = ""
+    """The games they were measured on."""
+
+    def of_turns(self, phase: pl.Series) -> Floats:
+        """Return the shift of each turn; 0 where none was measured."""
+        known = {name: shift.value for name, shift in self.shifts.items() if shift.known}
+        return phase.replace_strict(known, default=0.0, return_dtype=pl.Float64).to_numpy()
+
+    def se_of(self, phase: pl.Series, weights: npt.ArrayLike) -> float:
+        """Return the error that the baselines add to a mean over turns of these phases."""
+        whole = np.asarray(weights, dtype=np.float64)
+        if not whole.sum() > 0:
+            return 0.0
+        square = 0.0
+        for name, shift in self.shifts.items():
+            if shift.known:
+                share = float(whole[(phase == name).fill_null(False).to_numpy()].sum())
+                square += (share / float(whole.sum()) * shift.se) ** 2
+        return float(np.sqrt(square))
+
+
+@dataclass(frozen=True)
+class Pools:
+    """By how much moves read above the ratings of their pool."""
+
+    shifts: Mapping[str, Shift] = field(default_factory=dict)
+    """By pool."""
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """Where each was measured."""
+    speeds: pl.DataFrame = field(default_factory=pl.DataFrame)
+    """The time-control curve: how the same accounts play at each speed, beside rapid."""
+
+    def of(self, pool: str) -> Shift:
+        """Return the shift of a pool: none for Elos, unknown where it was not measured."""
+        if is_elo(pool):
+            return NONE
+        return self.shifts.get(pool, UNKNOWN)
+
+
+def phase_baselines(calibration: Calibration) -> PhaseBaselines:
+    """Return the baselines that come with a calibration; empty where there are none."""
+    values = _read(calibration.name)
+    if values is None or values.get("setup") != calibration.setup:
+        return PhaseBaselines()
+    shifts = {name: _shift(each) for name, each in values["phases"].items()}
+    return PhaseBaselines(shifts, str(values["source"]))
+
+
+def shipped_pools() -> Pools:
+    """Return the pools that come with the package."""
+    values = _read(_POOLS)
+    if values is None:
+        return Pools()
+    return Pools(
+        {name: _shift(each) for name, each in values["pools"].items()},
+        {name: str(each["source"]) for name, each in values["pools"].items()},
+        pl.DataFrame(values["speeds"], infer_schema_length=None),
+    )
+
+
+def _read(name: str) -> dict[str, Any] | None:
+    path = resources.files(_FOLDER).joinpath(f"{name}.json")
+    if not path.is_file():
+        return None
+    values = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(values, dict):
+        raise InputError(f"{name}.json holds no figures of reviews")
+    return values
+
+
+def _shift(values: Mapping[str, Any]) -> Shift:
+    numbers = {name: values[name] for name in ("value", "se", "turns", "games", "players")}
+    return Shift(**numbers)
