@@ -31,7 +31,7 @@ def schema(app: Any) -> Any:
 lazy = schemathesis.pytest.from_fixture("schema")
 
 
-@lazy.exclude(path_regex="events$|sample$").parametrize()
+@lazy.exclude(path_regex="events$|sample$").parametrize()  # type: ignore[untyped-decorator]
 @settings(
     max_examples=12, derandomize=True, deadline=None, phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),

@@ -122,9 +122,9 @@ def _told(line: dict[str, Any]) -> str:
     if entropy is None:
         return "The Elo of this player is not known, so neither is what equals would play."
     if entropy < _EASY:
-        return "An easy turn: nearly all players of this Elo would choose the same."
+        return "An easy turn: nearly all equals would choose the same."
     if entropy > _HARD:
-        return "A hard turn: players of this Elo would be spread over many moves."
+        return "A hard turn: equals would be spread over many moves."
     return "A turn with a few likely moves."
 
 
@@ -135,6 +135,6 @@ def _finding(turns: pl.DataFrame) -> str:
     rare = known.sort("chance").row(0, named=True)
     number = f"{rare['move_number']}{'.' if rare['colour'] == 'white' else '…'}"
     return (
-        f"{len(known)} analysed turns. The rarest choice: {number} {rare['san']}, played by "
-        f"{100 * rare['chance']:.1f} of 100 players of that Elo."
+        f"{len(known)} analysed turns. The rarest choice: {number} {rare['san']}, which "
+        f"{100 * rare['chance']:.1f} of 100 equals would play."
     )

@@ -36,6 +36,7 @@ def show_player(
     player: str,
     by: By = "phase",
     and_by: By = "",
+    review: bool = False,
 ) -> HTMLResponse:
     """Show a player."""
     tables = bench.tables(set_id)
@@ -45,6 +46,7 @@ def show_player(
     rows = [row for row in rating_rows(tables, whole) if row["id"] == player]
     split = split_rows(tables, chosen, groupings) if rows and rows[0]["n"] else []
     history = _history_of(bench, tables, [chosen])
+    reviewed = tables.review(chosen, bench.settings.store, now=review) if split else None
     more = [f"--player {shlex.quote(chosen.name)}", *(f"--by {name}" for name in groupings)]
     return render(
         request,
@@ -66,6 +68,9 @@ def show_player(
         history=history is not None,
         history_told=_history_told(history, chosen),
         games=_games_of(tables, chosen),
+        review=reviewed,
+        costly=[] if reviewed is None else reviewed.costly.to_dicts(),
+        phases=[] if reviewed is None else reviewed.phases.to_dicts(),
     )
 
 

@@ -107,8 +107,9 @@ def _events(data: bytes, before: int) -> Iterator[Event]:
 
 def coalesced(events: list[Event]) -> list[Event]:
     """Return events with runs of progress shortened to the last of each run."""
+    kinds = [*(event.kind for event in events[1:]), "end"]
     return [
         event
-        for event, following in zip(events, [*events[1:], None], strict=True)
-        if event.kind != "progress" or following is None or following.kind != "progress"
+        for event, following in zip(events, kinds, strict=False)
+        if event.kind != "progress" or following != "progress"
     ]

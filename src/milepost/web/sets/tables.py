@@ -26,6 +26,7 @@ from milepost.web.work import player_id
 
 if TYPE_CHECKING:
     from milepost.api.decisions import Decisions
+    from milepost.api.review import Review
 
 SPLITS = ("phase", "colour", "result", "clock", "opponent-band", "move-range", "event")
 """What a player's turns may be parted by on the pages."""
@@ -47,6 +48,18 @@ class RatedTable:
     """Name of the calibration."""
     notes: tuple[str, ...]
     """Caveats for all rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReviewTables:
+    """What a page shows of a review."""
+
+    costly: pl.DataFrame
+    """The turns that cost most; see `milepost.tables.REVIEW_TURNS`."""
+    phases: pl.DataFrame
+    """The phases beside equals; see `milepost.tables.REVIEW_GROUPS`."""
+    notes: tuple[str, ...]
+    """Caveats."""
 
 
 @dataclass(frozen=True)
@@ -188,8 +201,8 @@ class SetTables:
         """
         groupings = tuple(dict.fromkeys(by))
         api.ratings.columns_needed(list(groupings))
-        chosen = {"mover": player, "event": event}
-        chosen = {column: value for column, value in chosen.items() if value is not None}
+        wanted = {"mover": player, "event": event}
+        chosen = {column: value for column, value in wanted.items() if value is not None}
         if groupings == ("player",) and not chosen:
             return self._whole()
         table, about = self._kept(groupings, chosen)
@@ -256,6 +269,40 @@ class SetTables:
                 turns.filter(pl.col("game_id") == game_id).collect(), store, setup=setup
             ),
         )
+
+    def review(self, player: Player, store: Path, *, now: bool) -> ReviewTables | None:
+        """Return what a review says of a player; see `milepost.review`.
+
+        Parameters
+        ----------
+        player
+            Whose.
+        store
+            The evaluation store.
+        now
+            Work it out if it was not yet; else there may be none.
+        """
+        costly, about = self._kept(["review"], {"mover": player.key})
+        phases = costly.with_suffix(".phases.parquet")
+        with _WORKING:
+            if not about.exists():
+                if not now:
+                    return None
+                found = self._reviewed(player, store)
+                write_table(found.costly, costly)
+                write_table(found.phases, phases)
+                write_json(about, {"notes": list(found.notes)})
+        told = read_json(about)["notes"]
+        return ReviewTables(pl.read_parquet(costly), pl.read_parquet(phases), tuple(told))
+
+    def _reviewed(self, player: Player, store: Path) -> Review:
+        setup = read_json(self.chosen.path("decisions.json"))["setup"]
+        turns = pl.scan_parquet(self.chosen.path("turns.parquet"))
+        games = turns.filter(pl.col("mover") == player.key).select("game_id").unique()
+        mine = turns.join(games, on="game_id", how="semi").collect()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MissingEvaluationsWarning)
+            return api.review.review(mine, store, player=player.key, setup=setup)
 
     def _kept_table(self, name: str, work_out: Callable[[str], pl.DataFrame]) -> pl.DataFrame:
         """A table that is worked out once for the decisions as they are now."""

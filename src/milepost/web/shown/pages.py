@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from datetime import UTC, datetime
 from functools import cache
@@ -74,7 +75,9 @@ def points(value: float | None) -> str:
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """An interval in words."""
+    """An interval in words; an endless side has no bound."""
+    low = None if low is None or math.isinf(low) else low
+    high = None if high is None or math.isinf(high) else high
     if low is None and high is None:
         return "no bound"
     if low is None:
