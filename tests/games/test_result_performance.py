@@ -18,7 +18,7 @@ def results(scores: list[float], elos: Sequence[int | None]) -> pl.DataFrame:
             "time": [2000.0] * len(scores),
             "player_1": ["me"] * len(scores),
             "player_2": [f"o{i}" for i in range(len(scores))],
-            "score": scores,
+            "score": [float(score) for score in scores],
             "elo_1": [None] * len(scores),
             "elo_2": elos,
         },
@@ -63,7 +63,7 @@ def test_all_or_no_points_have_no_bound_and_unknown_elos_are_left_out() -> None:
 def test_the_level_of_a_pool() -> None:
     table = {"time": [1990, 1990, 1991], "player_1": ["A", "B", "A"], "player_2": ["B", "C", "C"],
              "score": [1.0, 1.0, 0.5]}  # fmt: skip
-    history = mp.fit_history(table, mp.TTT(beta=200.0, tau=25.0))
+    history = mp.fit_history(pl.DataFrame(table), mp.TTT(beta=200.0, tau=25.0))
     levels = mp.api.histories.pool_levels(history)
     curves = history.curves.filter(pl.col("time") == 1990)
     assert levels["players"].to_list() == [3, 2]

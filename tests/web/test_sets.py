@@ -122,14 +122,14 @@ def test_a_table_of_results_becomes_a_history(
     assert bad.status_code == 422
 
 
-def test_a_set_is_deleted_with_all_it_has(client: TestClient, settings: Settings) -> None:
-    set_id = send(client, RESULTS.replace(b"Ann", b"Zoe"), "results.csv")
-    wait_for(client, set_id)
-    said = client.delete(f"{API}/sets/{set_id}").json()
+def test_a_set_is_deleted_with_all_it_has(
+    client: TestClient, settings: Settings, history_set: str
+) -> None:
+    assert any(history_set in path.name for path in settings.folder.rglob("*"))
+    said = client.delete(f"{API}/sets/{history_set}").json()
     assert "no names" in said["stays"]
-    assert client.get(f"{API}/sets/{set_id}").status_code == 404
-    left = [path for path in settings.folder.rglob("*") if set_id in path.name]
-    assert left == []
+    assert client.get(f"{API}/sets/{history_set}").status_code == 404
+    assert not any(history_set in path.name for path in settings.folder.rglob("*"))
 
 
 def test_sets_expire(settings: Settings, tmp_path: Path) -> None:

@@ -133,7 +133,8 @@ def curves_chart(
         ),
         legend=None if len(players) == 1 else legend_below(),
     )
-    x = year_axis("time")
+    times = table["time"].to_list()
+    x = year_axis("time", (min(times), max(times)))
     base = alt.Chart(table).encode(x=x, color=colour)
     layers: list[Any] = []
     said = [f"solid: mean{_BAND_SAID[band]}"]

@@ -8,7 +8,7 @@ from typing import Annotated
 import chess
 import chess.svg
 from fastapi import APIRouter, Query
-from fastapi.responses import Response
+from fastapi.responses import RedirectResponse, Response
 
 from milepost.errors import InputError
 
@@ -29,6 +29,12 @@ def _vega() -> str:
 
     bundle: str = vl_convert.javascript_bundle(None)  # type: ignore[arg-type]
     return bundle
+
+
+@router.get("/favicon.ico")
+def favicon() -> Response:
+    """Say where the icon is, to browsers that look for it here."""
+    return RedirectResponse("/static/icon.svg")
 
 
 @router.get("/board.svg")

@@ -22,7 +22,7 @@ def pool_chart(levels: pl.DataFrame, period: str | float) -> alt.TopLevelMixin:
 
     times = [clock_of(time, period) for time in levels["time"]]
     table = levels.drop("time").with_columns(pl.Series("time", times, dtype=pl.Float64))
-    x = year_axis("time")
+    x = year_axis("time", (min(times), max(times)))
     y: Any = {"title": "skill", "scale": alt.Scale(zero=False)}
     base = alt.Chart(table).encode(x=x)
     names = ["median of all", "mean of the ten best"]
