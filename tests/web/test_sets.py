@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from starlette.testclient import TestClient
-from tests.web.client import send, wait_for
+from tests.web.client import make_client, send, wait_for
 
 import milepost as mp
 from milepost.web.sets.journal import Event, Journal, coalesced
@@ -179,6 +179,47 @@ def test_every_page_is_there(client: TestClient, rated_set: str) -> None:
     assert "Back to the start" in nothing.text
     check = client.get(f"/sets/{rated_set}/check", headers=PAGE)
     assert check.status_code == 404  # not switched on
+
+
+def test_a_player_and_a_game(
+    client: TestClient, rated_set: str, few_games: bytes, stored: Path, tmp_path: Path
+) -> None:
+    pgn = tmp_path / "games.pgn"
+    pgn.write_bytes(few_games)
+    game = client.get(f"{API}/sets/{rated_set}/games").json()["rows"][0]["game_id"]
+    turns = client.get(f"{API}/sets/{rated_set}/games/{game}/turns").json()["rows"]
+    assert turns == mp.game_turns(pgn, stored, game=game).to_dicts()
+    page = client.get(f"/sets/{rated_set}/games/{game}?ply=20", headers=PAGE)
+    assert page.status_code == 200
+    assert turns[0]["san"] in page.text
+    chart = client.get(f"/sets/{rated_set}/games/{game}/charts/surprise.json").json()
+    assert "bits" in json.dumps(chart)
+    players = client.get(f"{API}/sets/{rated_set}/players").json()
+    chosen = next(each for each in players if each["key"] == turns[0]["mover"])
+    page = client.get(f"/sets/{rated_set}/players/{chosen['id']}?review=true", headers=PAGE)
+    review = mp.review(pgn, stored, player=chosen["key"])
+    first = review.costly.row(0, named=True)
+    assert f"{first['san']}</strong>" in page.text
+    assert f"?ply={first['ply']}" in page.text
+
+
+def test_the_check_is_there_only_if_switched_on(
+    client: TestClient, rated_set: str, settings: Settings
+) -> None:
+    assert client.post(f"{API}/sets/{rated_set}/check").status_code == 404
+    officer = make_client(replace(settings, enable_check=True))
+    names = [each["name"] for each in client.get(f"{API}/sets/{rated_set}/players").json()]
+    expires = client.get(f"{API}/sets/{rated_set}").json()["expires"]
+    said = officer.post(f"{API}/sets/{rated_set}/check")
+    assert said.status_code == 200, said.text
+    page = officer.get(f"/sets/{rated_set}/check", headers=PAGE)
+    report = officer.get(f"/sets/{rated_set}/check/report", headers=PAGE)
+    for text in (said.text, page.text, report.text):
+        assert "Player 01" in text
+        assert not any(name in text for name in names)
+    assert "sha256-" in report.headers["content-security-policy"]
+    assert "unsafe" not in report.headers["content-security-policy"]
+    assert client.get(f"{API}/sets/{rated_set}").json()["expires"] < expires
 
 
 def test_links_lead_somewhere(client: TestClient, rated_set: str) -> None:
