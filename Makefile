@@ -21,6 +21,7 @@ check: $(VENV)/.dev
 # Everything: what CI runs.
 test: $(VENV)/.dev
 	$(SETUP) engine
+	$(SETUP) clients
 	$(LINT)
 	$(RUN)/pytest -n 2 --dist loadfile --durations 10
 
