@@ -22,6 +22,7 @@ check: $(VENV)/.dev
 test: $(VENV)/.dev
 	$(SETUP) engine
 	$(SETUP) browser
+	$(SETUP) clients
 	$(LINT)
 	$(RUN)/pytest -n 2 --dist loadfile --durations 10
 

@@ -3,6 +3,7 @@
 #   setup.sh python REQUIREMENTS   uv (through pip), a virtual environment, the package
 #   setup.sh engine                Debian's stockfish, if no engine is found
 #   setup.sh browser               Debian's chromium, for tests of the workbench
+#   setup.sh clients               XBoard, its UCI adapter and a display without a screen, for tests
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -75,8 +76,15 @@ browser)
     say "setup: no Chromium found, and it cannot be installed here (no root, or no apt-get)."
     say "       Tests in the browser are skipped. Set CHROMIUM_EXECUTABLE to use another one."
     ;;
+clients)
+    if command -v Xvfb >/dev/null 2>&1 && [ -x /usr/games/xboard ] && [ -x /usr/games/polyglot ]; then
+        exit 0
+    fi
+    apt_install xboard polyglot xvfb ||
+        say "setup: no XBoard, and it cannot be installed here: the tests that need it are skipped."
+    ;;
 *)
-    say "usage: setup.sh python REQUIREMENTS | engine | browser"
+    say "usage: setup.sh python REQUIREMENTS | engine | browser | clients"
     exit 2
     ;;
 esac

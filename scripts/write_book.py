@@ -19,8 +19,8 @@ OUTPUT = Path(__file__).resolve().parents[1] / "src" / "milepost" / "data" / "bo
 PLIES = 16
 
 
-def read_lines(path: Path = LINES) -> list[tuple[chess.Board, list[chess.Move], float]]:
-    """Return the lines: the first position, the moves and the weight."""
+def read_lines(path: Path = LINES) -> list[tuple[chess.Board, list[tuple[chess.Move, float]]]]:
+    """Return the lines: the first position, and the moves with their weight."""
     lines = []
     for text in path.read_text(encoding="utf-8").splitlines():
         if not text or text.startswith("#"):
@@ -29,7 +29,8 @@ def read_lines(path: Path = LINES) -> list[tuple[chess.Board, list[chess.Move], 
         board = chess.Board()
         for move in moves:
             board.push_san(move)
-        lines.append((chess.Board(), list(board.move_stack), float(weight)))
+        moves_with_weight = [(move, float(weight)) for move in board.move_stack]
+        lines.append((chess.Board(), moves_with_weight))
     return lines
 
 

@@ -161,7 +161,7 @@ def test_an_import_to_the_right_would_be_seen(tmp_path: Path) -> None:
 
 def test_commands_only_call_the_api_and_show() -> None:
     allowed = {"api", "report", "cli", "errors", "io", "__version__"}
-    surfaces = {"reproduce": "papers", "serve": "web"}
+    surfaces = {"reproduce": "papers", "serve": "web", "play": "play"}
     wrong = set()
     for path in (PACKAGE / "cli" / "commands").glob("*.py"):
         here = allowed | {surfaces.get(path.stem, "cli")}

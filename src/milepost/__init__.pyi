@@ -38,6 +38,12 @@ from .api.histories import History as History
 from .api.histories import fit_history as fit_history
 from .api.histories import load_history as load_history
 from .api.histories import tune as tune
+from .api.matches import Contender as Contender
+from .api.matches import Match as Match
+from .api.matches import MatchRules as MatchRules
+from .api.matches import match as match
+from .api.persons import make_book as make_book
+from .api.persons import personify as personify
 from .api.play import Bot as Bot
 from .api.play import Guess as Guess
 from .api.play import guess as guess

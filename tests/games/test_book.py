@@ -13,11 +13,11 @@ from milepost.errors import InputError
 from milepost.games.book import Book, count_openings, open_book, polyglot_move, write_book
 
 
-def line(*moves: str) -> tuple[chess.Board, list[chess.Move], float]:
+def line(*moves: str) -> tuple[chess.Board, list[tuple[chess.Move, float]]]:
     board = chess.Board()
     for move in moves:
         board.push_san(move)
-    return chess.Board(), list(board.move_stack), 1.0
+    return chess.Board(), [(move, 1.0) for move in board.move_stack]
 
 
 def test_python_chess_reads_what_we_write(tmp_path: Path) -> None:
@@ -42,14 +42,14 @@ def test_every_move_of_random_games_comes_back(tmp_path: Path) -> None:
         board = chess.Board()
         while not board.is_game_over() and board.ply() < 160:
             board.push(random_moves.choice(list(board.legal_moves)))
-        games.append((chess.Board(), list(board.move_stack), 1.0))
+        games.append((chess.Board(), [(move, 1.0) for move in board.move_stack]))
     kinds = set()
     path = tmp_path / "book.bin"
     write_book(count_openings(games, 160), path)
     book = Book(path)
-    for start, moves, _ in games:
+    for start, moves in games:
         board = start.copy()
-        for move in moves:
+        for move, _ in moves:
             assert move in {known for known, _ in book.entries(board)}
             kinds |= {("castling", board.is_castling(move)), ("promotion", bool(move.promotion))}
             board.push(move)

@@ -5,6 +5,8 @@ from . import decisions as decisions
 from . import fairplay as fairplay
 from . import games as games
 from . import histories as histories
+from . import matches as matches
+from . import persons as persons
 from . import play as play
 from . import ratings as ratings
 from . import review as review

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import chess
+import chess.syzygy
 import numpy as np
 import polars as pl
 
@@ -45,6 +46,7 @@ CHOICES = (SAMPLE, LIKELIEST)
 BOOK_PLIES = 16
 """The book ends before the ninth move, where the calibrations begin."""
 OWN_BOOK = "own"
+_WARM = "r1bq1rk1/pp2bppp/2n1pn2/3p4/3P4/2NBPN2/PP3PPP/R1BQ1RK1 w - - 4 9"
 BOOK, HASTE, NO_VALUES = "book", "haste", "no values"
 """Where a move came from, besides the regimes of `milepost.intrinsic.choosing.choose`."""
 
@@ -149,12 +151,13 @@ class Bot:
 
     def __init__(
         self,
-        elo: float = ELO,
+        elo: float | None = ELO,
         *,
         plan: str = "bullet",
         engine: str | Path | None = None,
         calibration: Calibration | str | Path | None = None,
         agent: PersonalAgent | str | Path | None = None,
+        clip: bool = False,
         book: str | Path | None = OWN_BOOK,
         book_plies: int = BOOK_PLIES,
         choice: str = SAMPLE,
@@ -166,7 +169,7 @@ class Bot:
         Parameters
         ----------
         elo
-            What it plays like, within the range of the calibration.
+            What it plays like, within the range of the calibration; None = the greatest there.
         plan
             How the engine searches: ``"bullet"``, ``"quick"`` or ``"standard"``. Each has a
             calibration of its own, so the Elo means the same.
@@ -176,6 +179,8 @@ class Bot:
             Another calibration than the shipped one, for this engine and plan.
         agent
             One person's agent (`milepost.personify`), or its file: then `elo` counts for nothing.
+        clip
+            Take the nearest possible Elo for one outside the calibration, in place of an error.
         book
             ``"own"``: the one that comes with the package; a Polyglot file; None = no book.
         book_plies
@@ -210,6 +215,10 @@ class Bot:
                     f"the agent was fitted with another engine or plan ({person.setup_text}); "
                     f"this is {readable_setup(self.setup.as_dict())}"
                 )
+        elif elo is None:
+            elo = high
+        elif clip:
+            elo = min(max(elo, low), high)
         elif not low <= elo <= high:
             raise InputError(f"the calibration is for Elo {low:.0f} to {high:.0f}, got {elo:g}")
         self.elo = float(elo)
@@ -219,7 +228,9 @@ class Bot:
         self.book_plies = book_plies
         self.book: Book | None = None if book is None else open_book(book)
         self._rng = np.random.default_rng(seed)
+        self.time_rng = np.random.default_rng(seed)
         self._offset = 0.0
+        self._tables: chess.syzygy.Tablebase | None = None
         self.evaluator = TimedEvaluator(self.program, dict(self.setup.options))
         self.new_game()
 
@@ -235,17 +246,17 @@ class Bot:
         self._warm()
 
     def _warm(self) -> None:
-        """Let the kernels be loaded before a clock runs."""
+        """Think once as in a game: what is loaded or compiled then is not loaded on a clock."""
+        board = chess.Board(_WARM)
+        cheapest = self.minds[-1]
+        thought = self.think(board, elo=self.elo, plans=[cheapest.plan.name])
+        if thought.plan is None:
+            return
+        options = thought.options
+        won = replace(options, values=options.values + 8.0)
         for mind in self.minds:
-            depths = mind.plan.depth
-            flat = np.zeros((2, depths))
-            flat[1] = -0.5
-            columns = dict.fromkeys(mind.chooser.calibration.columns, np.zeros(2))
-            context = {name: 0.0 for name in columns if name in _OF_THE_TURN}
-            columns = {name: column for name, column in columns.items() if name not in context}
-            two = (Value(0, None), Value(-50, None))
-            options = PositionOptions(("a", "b"), flat[:, -1], flat, columns, context, two)
-            mind.chooser.choose(options, self.elo)
+            for known in (options, won):
+                mind.chooser.choose(known, self.elo)
 
     def new_game(self, number: int | None = None) -> None:
         """Begin a game: draw the form of the day, and with a seed begin its numbers anew.
@@ -256,8 +267,44 @@ class Bot:
             Which game of the seed it is; games of different numbers differ.
         """
         if self.seed is not None:
-            self._rng = np.random.default_rng([self.seed, 0 if number is None else number])
+            game = 0 if number is None else number
+            self._rng = np.random.default_rng([self.seed, game])
+            # Thinking times have numbers of their own: they shall not change the moves.
+            self.time_rng = np.random.default_rng([self.seed, game, 1])
         self._offset = self.form * float(self._rng.standard_normal()) if self.form else 0.0
+
+    def use_tablebases(self, folder: str | Path) -> None:
+        """Keep what Syzygy tables say is won or drawn; humans have none, so it is off by default.
+
+        Raises
+        ------
+        InputError
+            If there are none in the folder.
+        """
+        tables = chess.syzygy.Tablebase()
+        try:
+            found = tables.add_directory(str(folder))
+        except OSError as error:
+            raise InputError(f"the tables in {folder} cannot be read: {error}") from error
+        if not found:
+            raise InputError(f"there are no Syzygy tables in {folder}")
+        self._tables = tables
+
+    def _by_tables(self, thought: Thought) -> Thought:
+        """Keep to the moves that keep the result, where the tables know the position."""
+        board = thought.board
+        if self._tables is None or board.occupied.bit_count() > chess.syzygy.TBPIECES:
+            return thought
+        results = []
+        for text in thought.options.moves:
+            after = board.copy(stack=False)
+            after.push_uci(text)
+            known = -2 if after.is_checkmate() else self._tables.get_wdl(after)
+            if known is None:
+                return thought
+            results.append(-known)
+        places = [at for at, result in enumerate(results) if result == max(results)]
+        return replace(thought, choice=thought.choice.keep(places))
 
     @property
     def elo_today(self) -> float:
@@ -307,7 +354,7 @@ class Bot:
             board.fen(), [mind.plan for mind in minds], deadline=deadline, stopped=stopped
         )
         thought = self._weigh(board, level, minds, found)
-        thought = self._without_standard(thought, minds, deadline, stopped)
+        thought = self._by_tables(self._without_standard(thought, minds, deadline, stopped))
         only = {move.uci() for move in moves}
         if not only:
             return thought
@@ -319,14 +366,13 @@ class Bot:
     def _weigh(
         self, board: chess.Board, elo: float, minds: Sequence[Mind], found: InTime
     ) -> Thought:
-        bare = _bare_king(board)
         mind = next((mind for mind in minds if mind.plan == found.plan), None)
         source, evaluation = HASTE, found.evaluation
         if mind is None and not evaluation.moves:
             return _blind(board, elo, found.seconds)
         options = position_options(board, evaluation)
         chooser = (mind or minds[-1]).chooser
-        choice = chooser.choose(options, elo, bare_king=bare)
+        choice = chooser.choose(options, elo)
         if mind is not None:
             source = choice.regime
         return Thought(
@@ -397,6 +443,8 @@ class Bot:
         self.evaluator.close()
         if self.book is not None:
             self.book.close()
+        if self._tables is not None:
+            self._tables.close()
 
     def __enter__(self) -> Bot:
         return self
@@ -407,9 +455,6 @@ class Bot:
     def __repr__(self) -> str:
         """Say what it plays like."""
         return f"Bot(elo={self.elo:.0f}, plan={self.minds[0].plan.name!r}, {self.setup.name})"
-
-
-_OF_THE_TURN = {"opening", "control", "endgame", "simple"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -517,7 +562,7 @@ def guess_of(thought: Thought, bot: Bot) -> Guess:
     board, options, choice = thought.board, thought.options, thought.choice
     mind = next((mind for mind in bot.minds if mind.plan.name == thought.plan), None)
     chooser = (mind or bot.minds[0]).chooser
-    best_from, ends = chooser.likeliest_from(options, bare_king=_bare_king(board))
+    best_from, ends = chooser.likeliest_from(options)
     order = thought.order
     moves = [options.moves[place] for place in order]
     table = pl.DataFrame(
@@ -585,10 +630,6 @@ def score_text(value: Value) -> str:
     if value.mate is not None:
         return f"#{value.mate}"
     return f"{(value.cp or 0) / 100:+.2f}"
-
-
-def _bare_king(board: chess.Board) -> bool:
-    return board.occupied_co[not board.turn].bit_count() == 1
 
 
 def _blind(board: chess.Board, elo: float, seconds: float) -> Thought:

@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 from milepost import __version__
 from milepost.cli.commands import (
     analyse,
+    bots,
     calibrate,
     check,
     demo,
@@ -26,6 +27,7 @@ from milepost.cli.commands import (
     history,
     likelihood,
     models,
+    play,
     players,
     plot,
     questions,
@@ -52,6 +54,8 @@ _RESUMES = {
     "demo",
     "reproduce",
     "serve",
+    "match",
+    "personify",
 }
 """Commands that keep what they have done when they are interrupted."""
 
@@ -120,6 +124,11 @@ app.command("calibrations")(calibrate.calibrations)
 app.command("rate")(rate.rate)
 app.command("check")(check.check)
 app.command("likelihood")(likelihood.likelihood)
+app.command("play")(play.play)
+app.command("guess")(play.guess)
+app.command("match")(bots.match)
+app.command("book")(bots.book)
+app.command("personify")(bots.personify)
 app.command("history", cls=pointing(history.MOVED))(history.history)
 app.command("rank")(questions.rank)
 app.command("predict")(questions.predict)

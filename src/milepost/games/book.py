@@ -81,24 +81,26 @@ def polyglot_move(board: chess.Board, move: chess.Move) -> int:
 
 
 def count_openings(
-    games: Iterable[tuple[chess.Board, Iterable[chess.Move], float]], plies: int
+    games: Iterable[tuple[chess.Board, Iterable[tuple[chess.Move, float]]]], plies: int
 ) -> dict[int, dict[int, float]]:
     """Count the moves of the openings of some games.
 
     Parameters
     ----------
     games
-        For each game the first position, its moves and its weight.
+        For each game the first position, and its moves with the weight of each; 0 = it does not
+        count.
     plies
         Half-moves of each game that count.
     """
     counts: dict[int, dict[int, float]] = defaultdict(lambda: defaultdict(float))
-    for start, moves, weight in games:
+    for start, moves in games:
         board = start.copy()
-        for ply, move in enumerate(moves):
+        for ply, (move, weight) in enumerate(moves):
             if ply >= plies:
                 break
-            counts[chess.polyglot.zobrist_hash(board)][polyglot_move(board, move)] += weight
+            if weight > 0:
+                counts[chess.polyglot.zobrist_hash(board)][polyglot_move(board, move)] += weight
             board.push(move)
     return counts
 

@@ -152,9 +152,16 @@ def test_the_mate_ladder() -> None:
 
 def test_technique_prefers_the_nearer_mate_and_sharpens_with_elo() -> None:
     values = np.array([299.97, 299.95, 28.1, 28.0, 0.0])
-    weak, strong = (technique_probabilities(values, elo) for elo in (1400, 2400))
-    assert list(np.argsort(-weak)) == [0, 1, 2, 3, 4]
+    room = np.array([30.0, 30.0, 12.0, 14.0, 3.0])
+    agents = np.array([0.3, 0.2, 0.2, 0.25, 0.05])
+    weak, strong = (technique_probabilities(room, values, agents, elo) for elo in (1400, 2400))
+    assert list(np.argsort(-weak[:4])) == [0, 1, 2, 3]
     assert strong[0] > weak[0]
+    assert 0.05 > weak[4] > 100 * strong[4] > 0  # who has learnt it does not give it away
+    assert weak.sum() == pytest.approx(1)
+    assert strong.sum() == pytest.approx(1)
+    without = technique_probabilities(room[2:4], values[2:4], agents[2:4] / 0.45, 1800)
+    assert without[0] > 2 * without[1]
     assert temperature(1000) == temperature(1200) > temperature(2000) > temperature(2800)
 
 
@@ -162,7 +169,7 @@ def test_technique_is_for_the_side_that_is_ahead_of_a_bare_king() -> None:
     board = chess.Board("8/8/8/4k3/8/8/8/R3K3 w - - 0 20")
     found = evaluated(board, 6, 3, shift=2800)
     chooser = Chooser(load_calibration("stockfish15.1-bullet"))
-    assert chooser.choose(position_options(board, found), 2000, bare_king=True).regime == TECHNIQUE
+    assert chooser.choose(position_options(board, found), 2000).regime == TECHNIQUE
 
 
 def test_moves_that_end_in_a_draw_are_worth_nothing() -> None:

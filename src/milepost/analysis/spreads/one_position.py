@@ -19,6 +19,7 @@ import polars as pl
 from milepost.analysis.engine.search_output import Value
 from milepost.analysis.plans import Evaluation
 from milepost.analysis.run.run import evaluation_row
+from milepost.analysis.spreads.bare_king import is_bare, king_room
 from milepost.analysis.spreads.option_columns import KINDS_OF_MOVE, describe_moves, turn_columns
 from milepost.analysis.spreads.option_values import option_values
 from milepost.tables import CONTEXT
@@ -42,6 +43,8 @@ class PositionOptions:
     """What is known of the turn."""
     scores: tuple[Value, ...]
     """The engine's own value of each move: centipawns or a mate."""
+    room: _Floats | None = None
+    """Against a bare king, what each move leaves it: `milepost.analysis.spreads.bare_king`."""
 
 
 def position_options(
@@ -86,7 +89,8 @@ def position_options(
         for column in turn_columns(pl.Series([board.fen()]))
     }
     columns = {name: table[:, place].astype(np.float64) for place, name in enumerate(KINDS_OF_MOVE)}
-    return PositionOptions(moves, values, by_depth, columns, context, tuple(scores))
+    room = king_room(board, moves) if is_bare(board) else None
+    return PositionOptions(moves, values, by_depth, columns, context, tuple(scores), room)
 
 
 def drawing_moves(board: chess.Board, moves: tuple[str, ...]) -> list[int]:

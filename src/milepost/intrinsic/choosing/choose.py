@@ -110,7 +110,7 @@ class Chooser:
             context={name: [value] for name, value in options.context.items()},
         )
 
-    def choose(self, options: PositionOptions, elo: float, *, bare_king: bool = False) -> Choice:
+    def choose(self, options: PositionOptions, elo: float) -> Choice:
         """Return how probable each move is for somebody of an Elo.
 
         Parameters
@@ -119,20 +119,16 @@ class Chooser:
             The moves of the position.
         elo
             Of the mover.
-        bare_king
-            Whether the opponent has nothing but the king.
         """
         spreads = self.spreads(options)
-        regime = self._regime(spreads, bare_king)
-        probabilities = self._along(spreads, regime, np.array([elo]))[0]
+        regime = self._regime(spreads, options)
+        probabilities = self._along(spreads, regime, np.array([elo]), options.room)[0]
         near = on_mate_ladder(spreads)
         losses = near.as_given(near.values.max() - near.values)
         best = int(np.argmin(spreads.as_given(np.arange(len(near.values), dtype=np.float64))))
         return Choice(probabilities, losses, regime, best)
 
-    def likeliest_from(
-        self, options: PositionOptions, *, bare_king: bool = False
-    ) -> tuple[float | None, tuple[float, float]]:
+    def likeliest_from(self, options: PositionOptions) -> tuple[float | None, tuple[float, float]]:
         """Return from which Elo on the best move is the likeliest, and the range looked at.
 
         None = not at any Elo of the calibration. The lower end of the range = there or below.
@@ -140,7 +136,7 @@ class Chooser:
         spreads = self.spreads(options)
         low, high = self.calibration.range
         grid = np.append(np.arange(low, high, _GRID), high)
-        table = self._along(spreads, self._regime(spreads, bare_king), grid)
+        table = self._along(spreads, self._regime(spreads, options), grid, options.room)
         best = int(np.argmin(spreads.as_given(np.arange(len(spreads.values), dtype=np.float64))))
         right = table.argmax(axis=1) == best
         if not right[-1]:
@@ -149,19 +145,18 @@ class Chooser:
         first = 0 if not len(wrong) else int(wrong[-1]) + 1
         return float(grid[first]), (low, high)
 
-    def _regime(self, spreads: Spreads, bare_king: bool) -> str:
+    def _regime(self, spreads: Spreads, options: PositionOptions) -> str:
         if abs(float(spreads.values[0])) <= LIMIT_PAWNS:
             return AGENT
-        return TECHNIQUE if bare_king and spreads.values[0] > 0 else DECIDED
+        return TECHNIQUE if options.room is not None and spreads.values[0] > 0 else DECIDED
 
-    def _along(self, spreads: Spreads, regime: str, elos: Floats) -> Floats:
+    def _along(
+        self, spreads: Spreads, regime: str, elos: Floats, room: Floats | None = None
+    ) -> Floats:
         """Probabilities by Elo, a row each, in the order in which the options were given."""
-        if regime == TECHNIQUE:
-            given = spreads.as_given(spreads.values)
-            return np.stack([technique_probabilities(given, float(elo)) for elo in elos])
         path, shift = self.calibration.map.path, self.shift
         given = spreads.as_given(spreads.values)
-        if regime == DECIDED and self.decided is not None:
+        if regime != AGENT and self.decided is not None:
             path, shift = self.decided.path, None
             spreads = on_mate_ladder(spreads)
         theta = path.theta(elos) + (0.0 if shift is None else shift)
@@ -169,9 +164,13 @@ class Chooser:
         ln_p = ln_probabilities(path.model, prepare(many, path.model), theta)
         table = np.exp(many.as_given(ln_p)).reshape(len(elos), -1)
         table /= table.sum(axis=1, keepdims=True)
-        return np.stack(
-            [see_mates(row, given, float(elo)) for row, elo in zip(table, elos, strict=True)]
-        )
+        rows = []
+        for agents, elo in zip(table, elos, strict=True):
+            chosen = agents
+            if regime == TECHNIQUE and room is not None:
+                chosen = technique_probabilities(room, given, agents, float(elo))
+            rows.append(see_mates(chosen, given, float(elo)))
+        return np.stack(rows)
 
 
 def draw(probabilities: Floats, rng: np.random.Generator) -> int:

@@ -2,9 +2,12 @@
 
 People who can mate with a rook do so by a method, which values to a small depth do not show: all
 moves keep the win, and the steps towards the mate are hundredths of a pawn. Nobody has fitted this:
-few games go on so far. So it is a rule. A move is the likelier the nearer it brings the mate, as
-the engine sees it: P ∝ exp(v / τ), where v are pawns, and a mate in n is worth 100 - n/2 of them.
-τ falls with Elo.
+few games go on so far. So it is a rule. A move is the likelier the less room it leaves the bare
+king (`milepost.analysis.spreads.bare_king`): P ∝ exp(-room / τ), and τ falls with Elo. A mate that
+the engine sees leaves less room than any other move, a shorter one less than a longer one. Moves
+that give the win away, by the engine's values, keep the share that the agent for decided positions
+gives them up to 1300, and a tenth of it for every 250 points more: who has learnt the method guards
+what is won.
 
 The fitted agents for decided positions have seen 45 mates in four or less, too few for a fit: so a
 near mate is a rule too. It is seen with a probability of 1 - 0.03 n 2^((1800 - Elo)/300), and who
@@ -20,12 +23,15 @@ import numpy as np
 from milepost.analysis.engine.search_output import LEAST_MATE_CP, MATE_CP
 from milepost.choice.spreads import Floats
 
-MATE_PAWNS = 100.0
-MOVE_PAWNS = 0.5
-"""What a move nearer to the mate is worth."""
 _ELOS = (1200.0, 1600.0, 2000.0, 2400.0, 2800.0)
-_PAWNS = (0.40, 0.20, 0.10, 0.05, 0.03)
-"""τ at these ratings; between them ln τ is linear, beyond them τ stays."""
+_SQUARES = (3.0, 1.5, 0.8, 0.5, 0.3)
+"""τ at these ratings, in squares of room; between them ln τ is linear, beyond them τ stays."""
+_MATE_SQUARES = 1.0
+"""A mate in n counts as minus 100 squares of room, and so many more for each move."""
+_LEARNT, _TENTH = 1300.0, 250.0
+"""From this Elo on slips against a bare king grow rare, tenfold in so many points."""
+KEPT_PAWNS = 3.0
+"""A move that is worth less gives the win away."""
 
 
 NEAR_MATE = 4
@@ -37,26 +43,36 @@ _HALVED = 300.0
 
 
 def temperature(elo: float) -> float:
-    """Return τ of a rating, in pawns."""
-    return float(np.exp(np.interp(elo, _ELOS, np.log(_PAWNS))))
+    """Return τ of a rating, in squares of room."""
+    return float(np.exp(np.interp(elo, _ELOS, np.log(_SQUARES))))
 
 
-def technique_probabilities(values: Floats, elo: float) -> Floats:
+def technique_probabilities(
+    room: Floats, values: Floats, probabilities: Floats, elo: float
+) -> Floats:
     """Return how probable each move is against a bare king.
 
     Parameters
     ----------
+    room
+        What each move leaves the bare king.
     values
         In pawns as spreads hold them: a mate in n is 300 - n/100.
+    probabilities
+        As the agent for decided positions chooses.
     elo
         Of the mover.
     """
-    size = np.abs(values)
-    moves = np.round((MATE_CP / 100 - size) * 100)
-    mates = size > LEAST_MATE_CP / 100
-    worth = np.where(mates, np.copysign(MATE_PAWNS - MOVE_PAWNS * moves, values), values)
-    shares = np.exp((worth - worth.max()) / temperature(elo))
-    answer: Floats = shares / shares.sum()
+    moves = np.round((MATE_CP / 100 - values) * 100)
+    mates = values > LEAST_MATE_CP / 100
+    left = np.where(mates, _MATE_SQUARES * moves - 100.0, room)
+    keeps = values >= KEPT_PAWNS
+    if not keeps.any():
+        return probabilities
+    shares = np.where(keeps, np.exp((left[keeps].min() - left) / temperature(elo)), 0.0)
+    rare = probabilities * min(10.0 ** ((_LEARNT - elo) / _TENTH), 1.0)
+    slips = rare[~keeps].sum()
+    answer: Floats = np.where(keeps, (1.0 - slips) * shares / shares.sum(), rare)
     return answer
 
 

@@ -1,0 +1,415 @@
+"""Matches: bots against each other, or against any UCI engine; on all cores, resumable."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import shlex
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Protocol
+
+import chess
+import chess.engine
+import chess.pgn
+import polars as pl
+
+from milepost import __version__
+from milepost.analysis.engine.setup import find_engine, parse_engine_options
+from milepost.api.play import OWN_BOOK, Bot
+from milepost.errors import EngineError, InputError
+from milepost.io.files import write_bytes
+from milepost.io.progress import Progress, Report
+from milepost.io.work import WorkFolder, run_tasks
+
+_DRAWISH_PAWNS = 0.15
+
+
+@dataclass(frozen=True)
+class Contender:
+    """Who plays: a bot of ours, or a UCI engine."""
+
+    elo: float | None = 1800.0
+    """The bot's Elo; of a UCI engine what the PGN says, None = not known."""
+    plan: str = "bullet"
+    """The bot's plan."""
+    engine: str | None = None
+    """The bot's inner engine."""
+    agent: str | None = None
+    """One person's agent."""
+    calibration: str | None = None
+    """Another calibration than the shipped one."""
+    book: str | None = OWN_BOOK
+    """A Polyglot file; "own" or None."""
+    choice: str = "sample"
+    """sample or likeliest."""
+    form: float = 0.0
+    """Standard deviation of the Elo from game to game."""
+    uci: str | None = None
+    """The program of a UCI engine that plays in place of a bot."""
+    options: tuple[tuple[str, str], ...] = ()
+    """Its UCI options."""
+    depth: int | None = None
+    """How deep it searches."""
+    nodes: int | None = None
+    """How many nodes it searches."""
+    seconds: float | None = None
+    """How long it searches."""
+    name: str | None = None
+    """What the PGN calls it."""
+
+    @property
+    def title(self) -> str:
+        """What it is called."""
+        if self.name:
+            return self.name
+        if self.uci is not None:
+            more = " ".join(f"{name}={value}" for name, value in self.options)
+            return f"{Path(self.uci).name} {more}".strip()
+        who = "person" if self.agent else f"{self.elo:.0f}"
+        plan = "" if self.plan == "bullet" else f" {self.plan}"
+        return f"Milepost {who}{plan}"
+
+
+_FLAGS: dict[str, Any] = {
+    "elo": float, "plan": str, "engine": str, "agent": str, "calibration": str, "book": str,
+    "choice": str, "form": float, "uci": str, "depth": int, "nodes": int, "seconds": float,
+    "name": str,
+}  # fmt: skip
+
+
+def parse_contender(text: str) -> Contender:
+    """Read a contender as the command line has it, such as ``--elo 1600 --plan quick``.
+
+    Raises
+    ------
+    InputError
+        Saying which options there are.
+    """
+    words = shlex.split(text)
+    values: dict[str, Any] = {}
+    options: list[str] = []
+    while words:
+        flag = words.pop(0)
+        name = flag.removeprefix("--")
+        if not flag.startswith("--") or not words or (name not in _FLAGS and name != "uci-option"):
+            known = ", ".join([*_FLAGS, "uci-option"])
+            raise InputError(f"a contender is a list of options with values ({known}): {text!r}")
+        value = words.pop(0)
+        if name == "uci-option":
+            options.append(value)
+            continue
+        try:
+            values[name] = _FLAGS[name](value)
+        except ValueError as error:
+            raise InputError(f"{name} of a contender: {value!r} is no number") from error
+    if values.get("book") == "none":
+        values["book"] = None
+    if "uci" in values:
+        values.setdefault("elo", None)
+        if not {"depth", "nodes", "seconds"} & set(values):
+            raise InputError("a UCI engine needs a limit: depth, nodes or seconds")
+    elif options:
+        raise InputError("a uci-option is for a contender with uci")
+    return Contender(**values, options=tuple(parse_engine_options(options).items()))
+
+
+@dataclass(frozen=True)
+class MatchRules:
+    """When a game ends before mate or a draw by the rules."""
+
+    resign_pawns: float | None = 10.0
+    """A bot resigns when its best move has been worth less three times in a row; None = never."""
+    draw_ply: int | None = 160
+    """From this half-move on ten half-moves without an edge end in a draw; None = never."""
+    most_plies: int = 400
+    """Then the game is a draw."""
+    opening: str | None = None
+    """The first position of every game, as FEN [default: the usual one]."""
+
+
+@dataclass(frozen=True)
+class _Pairing:
+    number: int
+    white: Contender
+    black: Contender
+    round: int
+    seed: int
+    rules: MatchRules
+
+
+@dataclass(frozen=True, eq=False)
+class Match:
+    """What a match came to."""
+
+    table: pl.DataFrame
+    """One row a pair: `first`, `second`, `games`, `score` of the first, `wins`, `draws`, `losses`,
+    `elo` (the difference that the score shows) with `low` and `high`, and `expected`, the score
+    by the Elo formula where both have one."""
+    games: int
+    """Games in the file."""
+    resumed: int
+    """Games that were there already."""
+    path: str = ""
+    """The PGN."""
+    terminations: dict[str, int] = field(default_factory=dict)
+    """How the games ended."""
+
+
+class _Player(Protocol):
+    def new_game(self, number: int | None = None) -> None: ...
+
+    def play(self, board: chess.Board) -> tuple[chess.Move, float | None]:
+        """Return a move, and what the best one is worth, if that is known."""
+
+
+class _BotPlayer:
+    def __init__(self, contender: Contender, seed: int):
+        self._bot = Bot(
+            1800.0 if contender.elo is None else contender.elo,
+            plan=contender.plan,
+            engine=contender.engine,
+            calibration=contender.calibration,
+            agent=contender.agent,
+            book=contender.book,
+            choice=contender.choice,
+            form=contender.form,
+            seed=seed,
+        )
+        self._bot.start()
+
+    def new_game(self, number: int | None = None) -> None:
+        self._bot.new_game(number)
+
+    def play(self, board: chess.Board) -> tuple[chess.Move, float | None]:
+        move = self._bot.book_move(board)
+        if move is not None:
+            return move, None
+        thought = self._bot.think(board)
+        return self._bot.pick(thought), float(thought.options.values.max())
+
+
+class _EnginePlayer:
+    def __init__(self, contender: Contender):
+        assert contender.uci is not None
+        program = find_engine(contender.uci)
+        try:
+            self._engine = chess.engine.SimpleEngine.popen_uci(str(program))
+            self._engine.configure(dict(contender.options))
+        except (chess.engine.EngineError, OSError) as error:
+            raise EngineError(f"{program}: {error}") from error
+        self._limit = chess.engine.Limit(
+            depth=contender.depth, nodes=contender.nodes, time=contender.seconds
+        )
+        self._game = object()
+
+    def new_game(self, number: int | None = None) -> None:
+        self._game = object()
+
+    def play(self, board: chess.Board) -> tuple[chess.Move, float | None]:
+        try:
+            answer = self._engine.play(board, self._limit, game=self._game)
+        except chess.engine.EngineError as error:
+            raise EngineError(str(error)) from error
+        if answer.move is None:
+            raise EngineError("the engine gave no move")
+        return answer.move, None
+
+
+@cache
+def _player(contender: Contender, seed: int, side: str) -> _Player:
+    """A player that is kept for many games; one a side, so that one may meet itself."""
+    if contender.uci is not None:
+        return _EnginePlayer(contender)
+    return _BotPlayer(contender, seed)
+
+
+def play_game(pairing: _Pairing) -> dict[str, pl.DataFrame]:
+    """Play one game; return its PGN, result and termination as a table."""
+    players: dict[chess.Color, _Player] = {
+        chess.WHITE: _player(pairing.white, pairing.seed, "white"),
+        chess.BLACK: _player(pairing.black, pairing.seed + 1, "black"),
+    }
+    for player in players.values():
+        player.new_game(pairing.number)
+    rules = pairing.rules
+    board = chess.Board(rules.opening) if rules.opening else chess.Board()
+    game = chess.pgn.Game.from_board(board)
+    node: chess.pgn.GameNode = game
+    hopeless = {chess.WHITE: 0, chess.BLACK: 0}
+    quiet = 0
+    result, termination = "*", ""
+    while True:
+        ended = _ended(board)
+        if ended is not None:
+            result, termination = ended
+            break
+        if len(board.move_stack) >= rules.most_plies:
+            result, termination = "1/2-1/2", "too long"
+            break
+        if rules.draw_ply is not None and quiet >= 10 and board.ply() >= rules.draw_ply:
+            result, termination = "1/2-1/2", "adjudicated"
+            break
+        mover = board.turn
+        move, worth = players[mover].play(board)
+        if worth is not None:
+            limit = rules.resign_pawns
+            bad = limit is not None and worth < -limit
+            hopeless[mover] = hopeless[mover] + 1 if bad else 0
+            quiet = quiet + 1 if abs(worth) <= _DRAWISH_PAWNS else 0
+            if hopeless[mover] >= 3:
+                result, termination = ("0-1" if mover else "1-0"), "resigned"
+                break
+        board.push(move)
+        node = node.add_variation(move)
+    elos = {"WhiteElo": pairing.white.elo, "BlackElo": pairing.black.elo}
+    game.headers.update(
+        {
+            "Event": "Milepost match",
+            "Site": "?",
+            "Date": "????.??.??",
+            "Round": str(pairing.round),
+            "White": pairing.white.title,
+            "Black": pairing.black.title,
+            "Result": result,
+            **{tag: f"{elo:.0f}" for tag, elo in elos.items() if elo is not None},
+            "WhiteType": "program",
+            "BlackType": "program",
+            "PlyCount": str(len(board.move_stack)),
+            "Termination": termination,
+            "Annotator": f"milepost {__version__}, seed {pairing.seed}, game {pairing.number}",
+        }
+    )
+    text = game.accept(chess.pgn.StringExporter(columns=80)) + "\n\n"
+    return {"game": pl.DataFrame({"pgn": [text], "result": [result], "termination": [termination]})}
+
+
+def _ended(board: chess.Board) -> tuple[str, str] | None:
+    """Result and termination by the rules, draws being claimed as soon as they stand."""
+    outcome = board.outcome()
+    if outcome is not None:
+        return outcome.result(), outcome.termination.name.lower().replace("_", " ")
+    if board.is_repetition(3):
+        return "1/2-1/2", "threefold repetition"
+    return ("1/2-1/2", "fifty moves") if board.is_fifty_moves() else None
+
+
+def match(
+    contenders: Sequence[Contender | str],
+    output: str | Path,
+    *,
+    games: int = 100,
+    seed: int = 2011,
+    rules: MatchRules | None = None,
+    workers: int = 1,
+    resume: bool = True,
+    progress: Report | None = None,
+) -> Match:
+    """Let bots and engines play each other, every one every other, colours in turn.
+
+    Parameters
+    ----------
+    contenders
+        Two or more; see `parse_contender` for their texts.
+    output
+        The PGN. Until the last game is over, the games lie in a folder beside it; the same call
+        goes on where it was stopped.
+    games
+        Of each pair.
+    seed
+        Every game has numbers of its own from it; the same call gives the same games.
+    rules
+        When a game ends before its end.
+    workers
+        Games at a time.
+    resume
+        Whether games of an earlier call may be used.
+    progress
+        Called after every game.
+
+    Raises
+    ------
+    InputError
+        If there are less than two contenders, or one cannot be read.
+    """
+    known = [each if isinstance(each, Contender) else parse_contender(each) for each in contenders]
+    if len(known) < 2 or games < 1:
+        raise InputError("a match needs two contenders and a game")
+    asked = rules or MatchRules()
+    pairs = list(itertools.combinations(known, 2))
+    tasks: list[_Pairing] = []
+    for turn in range(games):
+        for first, second in pairs:
+            white, black = (first, second) if turn % 2 == 0 else (second, first)
+            number = len(tasks)
+            tasks.append(_Pairing(number, white, black, turn + 1, seed, asked))
+    identity = {"contenders": [asdict(each) for each in known], "seed": seed} | asdict(asked)
+    folder = WorkFolder(output, identity, resumable=resume)
+    done = 0
+    texts: list[str] = []
+    results: list[str] = []
+    ends: list[str] = []
+    try:
+        for task in run_tasks(tasks, play_game, folder, workers=workers):
+            row = folder.get(task.number, "game").row(0, named=True)
+            texts.append(row["pgn"])
+            results.append(row["result"])
+            ends.append(row["termination"])
+            done += 1
+            if progress is not None:
+                progress(Progress(done, len(tasks), f"{folder.resumed:,} were there"))
+        write_bytes(output, "".join(texts).encode("utf-8"))
+    except BaseException:
+        folder.close()
+        raise
+    resumed = folder.resumed
+    folder.remove()
+    counts = {name: ends.count(name) for name in sorted(set(ends))}
+    table = _standing(pairs, tasks, results)
+    return Match(table, done, resumed, str(output), counts)
+
+
+def _standing(
+    pairs: Sequence[tuple[Contender, Contender]], tasks: Sequence[_Pairing], results: list[str]
+) -> pl.DataFrame:
+    rows = []
+    for first, second in pairs:
+        scores = []
+        for task, result in zip(tasks, results, strict=True):
+            if {task.white, task.black} != {first, second}:
+                continue
+            white = {"1-0": 1.0, "0-1": 0.0}.get(result, 0.5)
+            scores.append(white if task.white == first else 1.0 - white)
+        n = len(scores)
+        mean = sum(scores) / n
+        variance = sum((score - mean) ** 2 for score in scores) / max(n - 1, 1)
+        error = math.sqrt(variance / n)
+        expected = None
+        if first.elo is not None and second.elo is not None:
+            expected = 1.0 / (1.0 + 10.0 ** ((second.elo - first.elo) / 400.0))
+        rows.append(
+            {
+                "first": first.title,
+                "second": second.title,
+                "games": n,
+                "score": mean,
+                "error": error,
+                "wins": scores.count(1.0),
+                "draws": scores.count(0.5),
+                "losses": scores.count(0.0),
+                "elo": _elo(mean, n),
+                "low": _elo(mean - 1.96 * error, n),
+                "high": _elo(mean + 1.96 * error, n),
+                "expected": expected,
+            }
+        )
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _elo(score: float, games: int) -> float:
+    """The difference in Elo that a score shows; a clean score counts half a game less."""
+    edge = 0.5 / games
+    inside = min(max(score, edge), 1.0 - edge)
+    return 400.0 * math.log10(inside / (1.0 - inside))

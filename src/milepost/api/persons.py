@@ -1,0 +1,168 @@
+"""Openings and persons: books of games, and one person's agent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import chess
+import polars as pl
+
+from milepost.api.analyses import analyse
+from milepost.api.decisions import decisions
+from milepost.api.ratings import find_calibration
+from milepost.choice.spreads import Spreads
+from milepost.errors import InputError
+from milepost.games.book import count_openings, write_book
+from milepost.games.load import read_games
+from milepost.games.players.find import PlayerFinder
+from milepost.intrinsic.calibration.calibration import Calibration
+from milepost.intrinsic.choosing.personify import LEAST_GAMES, Personified
+from milepost.intrinsic.choosing.personify import personify as fit_person
+from milepost.io.progress import Report
+from milepost.io.sources import Inputs
+
+BOOK_PLIES = 16
+
+
+def make_book(
+    inputs: Inputs | Any,
+    output: str | Path,
+    *,
+    elo: tuple[float, float] | None = None,
+    player: str | None = None,
+    plies: int = BOOK_PLIES,
+    least: int = 2,
+    workers: int = 1,
+    progress: Report | None = None,
+) -> dict[str, int]:
+    """Make a weighted opening book of games, in the Polyglot format.
+
+    Parameters
+    ----------
+    inputs
+        Games.
+    output
+        The book.
+    elo
+        Only moves of players within this band.
+    player
+        Only moves of this player: a key, a name, or a part of one.
+    plies
+        Half-moves of each game that count.
+    least
+        Moves that were played less often in a position are left out.
+    workers, progress
+        Processes to read games with; called while they are read.
+
+    Returns
+    -------
+    dict
+        Games that counted, and entries that were written.
+
+    Raises
+    ------
+    InputError
+        If no move is left.
+    """
+    games, _ = read_games(inputs, workers=workers, progress=progress)
+    who = None if player is None else _find(games, player)
+    counted = 0
+
+    def sides() -> Iterator[tuple[chess.Board, list[tuple[chess.Move, float]]]]:
+        nonlocal counted
+        wanted = ("white_key", "black_key", "white_elo", "black_elo", "fen", "variant", "moves")
+        for white, black, white_elo, black_elo, fen, variant, moves in games.select(
+            wanted
+        ).iter_rows():
+            if fen is not None or variant not in (None, "standard") or not moves:
+                continue
+            keep = [
+                (who is None or key == who)
+                and (elo is None or (rated is not None and elo[0] <= rated <= elo[1]))
+                for key, rated in ((white, white_elo), (black, black_elo))
+            ]
+            if any(keep):
+                counted += 1
+                texts = moves.split(" ")[:plies]
+                yield (
+                    chess.Board(),
+                    [
+                        (chess.Move.from_uci(text), float(keep[at % 2]))
+                        for at, text in enumerate(texts)
+                    ],
+                )
+
+    counts = count_openings(sides(), plies)
+    entries = write_book(counts, output, least=least) if counts else 0
+    if not entries:
+        raise InputError(
+            "no move is left for the book: no such games, or each move was played less than "
+            f"{least} times"
+        )
+    return {"games": counted, "entries": entries}
+
+
+def _find(games: pl.DataFrame, player: str) -> str:
+    keys = pl.concat(
+        [
+            games.select(pl.col(f"{side}_key").alias("key"), pl.col(side).alias("name"))
+            for side in ("white", "black")
+        ]
+    ).drop_nulls("key")
+    players = keys.group_by("key").agg(pl.len().alias("games"), pl.col("name").first())
+    return PlayerFinder(players).find(player).key
+
+
+def personify(
+    inputs: Inputs | Any,
+    store: str | Path,
+    player: str | Iterable[str],
+    *,
+    plan: str = "bullet",
+    engine: str | None = None,
+    calibration: Calibration | str | Path | None = None,
+    least_games: int = LEAST_GAMES,
+    seed: int = 2011,
+    workers: int = 1,
+    progress: Report | None = None,
+) -> Personified:
+    """Fit one person's agent to their games; the engine scores what the store lacks.
+
+    Parameters
+    ----------
+    inputs, store
+        Their games, and the store of evaluations; it is made if there is none.
+    player
+        Who: a key, a name, or a part of one.
+    plan, engine
+        How the engine searches, and which one: the bot must use the same.
+    calibration
+        Another calibration than the shipped one.
+    least_games
+        Fewer games are refused.
+    seed
+        Of the interval.
+    workers, progress
+        Engines at a time; called while they work.
+
+    Returns
+    -------
+    Personified
+        The agent (`agent.save` writes it; no name is in it), and the held-out gain.
+
+    Raises
+    ------
+    InputError
+        If the player is not found, or there are too few games.
+    """
+    analysis = analyse(
+        inputs, store, plan, engine=engine, player=player, workers=workers, progress=progress
+    )
+    found = decisions(
+        inputs, store, setup=analysis.setups[0], player=player, workers=workers, progress=progress
+    )
+    chosen = find_calibration(calibration, found)
+    chosen.refuse_other(found.setup)
+    return fit_person(Spreads.from_table(found.table), chosen, least_games=least_games, seed=seed)

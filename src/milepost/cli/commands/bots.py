@@ -1,0 +1,143 @@
+"""The commands around the bot: match, book, personify."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from milepost.cli import options, show
+
+
+def match(
+    contenders: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="CONTENDER...",
+            help='Each in quotes, as options: "--elo 1600 --plan quick"; another engine: '
+            "\"--uci PATH --nodes 10000 --uci-option 'Skill Level=3'\".",
+        ),
+    ],
+    output: Annotated[str, typer.Option("--output", "-o", metavar="PGN", help="The games.")],
+    games: Annotated[int, typer.Option("--games", min=1, help="Of each pair.")] = 100,
+    seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same games.")] = 2011,
+    resign: Annotated[
+        float,
+        typer.Option("--resign", help="A bot resigns so many pawns behind; 0 = never."),
+    ] = 10.0,
+    opening: Annotated[
+        str | None, typer.Option("--opening", metavar="FEN", help="The first position.")
+    ] = None,
+    workers: options.Workers = options.ALL_CORES,
+    quiet: options.Quiet = False,
+) -> None:
+    """Let bots play each other, or any UCI engine: every one every other, colours in turn.
+
+    Interrupted, it goes on where it was.
+    """
+    from milepost import api
+
+    rules = api.matches.MatchRules(resign_pawns=resign or None, opening=opening)
+    with show.progress("playing", quiet=quiet, unit="games") as tell:
+        done = api.matches.match(
+            contenders, output, games=games, seed=seed, rules=rules, workers=workers, progress=tell
+        )
+    if quiet:
+        return
+    rows = [
+        [
+            row["first"], row["second"], row["games"], f"{row['score']:.3f} ± {row['error']:.3f}",
+            "" if row["expected"] is None else f"{row['expected']:.3f}",
+            f"{row['wins']}/{row['draws']}/{row['losses']}",
+            f"{row['elo']:+.0f}", f"{row['low']:+.0f} to {row['high']:+.0f}",
+        ]
+        for row in done.table.iter_rows(named=True)
+    ]  # fmt: skip
+    columns = ["first", "second", "games", "score", "by Elo", "w/d/l", "Elo", "95 %"]
+    show.print_table(columns, rows, title="Scores of the first, with standard errors")
+    ends = ", ".join(f"{count} {name}" for name, count in done.terminations.items())
+    typer.echo(f"\n{done.games} games -> {output} ({ends})")
+
+
+def book(
+    inputs: options.Inputs,
+    output: Annotated[str, typer.Option("--output", "-o", metavar="BIN", help="The book.")],
+    elo: Annotated[
+        str | None,
+        typer.Option("--elo", metavar="LOW-HIGH", help="Only moves of players of these ratings."),
+    ] = None,
+    player: Annotated[
+        str | None, typer.Option("--player", help="Only moves of this player.")
+    ] = None,
+    moves: Annotated[int, typer.Option("--moves", min=1, help="Moves of each game.")] = 8,
+    least: Annotated[
+        int, typer.Option("--least", min=1, help="Leave out moves played less often.")
+    ] = 2,
+    workers: options.Workers = options.ALL_CORES,
+    quiet: options.Quiet = False,
+) -> None:
+    """Make a weighted opening book of games, in the Polyglot format."""
+    from milepost import api
+    from milepost.errors import InputError
+
+    band = None
+    if elo is not None:
+        low, dash, high = elo.partition("-")
+        try:
+            band = (float(low), float(high))
+        except ValueError:
+            dash = ""
+        if not dash:
+            raise InputError(f"--elo: expected LOW-HIGH, got {elo!r}")
+    with show.progress("reading", quiet=quiet) as tell:
+        counts = api.persons.make_book(
+            inputs, output, elo=band, player=player, plies=2 * moves, least=least,
+            workers=workers, progress=tell,
+        )  # fmt: skip
+    if not quiet:
+        typer.echo(f"{counts['games']:,} games, {counts['entries']:,} entries -> {output}")
+
+
+def personify(
+    inputs: options.Inputs,
+    player: Annotated[str, typer.Option("--player", help="Who: a name, or a part of one.")],
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="JSON", help="The agent; no name is in it.")
+    ],
+    store: Annotated[
+        str, typer.Option("--store", metavar="DIR", help="Where evaluations are kept.")
+    ] = "evaluations",
+    plan: Annotated[
+        str, typer.Option("--plan", help="bullet, quick or standard; the bot must use the same.")
+    ] = "bullet",
+    engine: options.Engine = None,
+    calibration: Annotated[
+        str | None, typer.Option("--calibration", metavar="FILE", help="Another calibration.")
+    ] = None,
+    least: Annotated[int, typer.Option("--least", min=5, help="Games that are needed.")] = 20,
+    workers: options.Workers = options.ALL_CORES,
+    quiet: options.Quiet = False,
+) -> None:
+    """Fit an agent to one person's games, for milepost play --agent.
+
+    Says what it gains on games that were held out, and whether a style was found at all.
+    """
+    from milepost import api
+
+    with show.progress("analysing", quiet=quiet, unit="positions") as tell:
+        found = api.persons.personify(
+            inputs, store, player, plan=plan, engine=engine, calibration=calibration,
+            least_games=least, workers=workers, progress=tell,
+        )  # fmt: skip
+    found.agent.save(output)
+    mean, low, high = found.gain
+    typer.echo(
+        f"{found.turns:,} turns of {found.games:,} games: Elo {found.elo:.0f} by the moves "
+        f"-> {output}"
+    )
+    typer.echo(
+        f"Held-out gain over the agent of that Elo: {1000 * mean:+.1f} thousandths of a nat a turn "
+        f"({1000 * low:+.1f} to {1000 * high:+.1f}, 95 %)"
+    )
+    if not found.found:
+        typer.echo("No style found: the interval reaches 0, so the file holds the Elo alone.")

@@ -1,0 +1,168 @@
+"""The commands of the bot: play, guess."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from milepost.cli import options
+
+PLANS = "bullet, quick or standard: deeper plans know more and take longer."
+Elo = Annotated[float, typer.Option("--elo", help="What it plays like.")]
+Plan = Annotated[str, typer.Option("--plan", help=PLANS)]
+Agent = Annotated[
+    str | None,
+    typer.Option("--agent", metavar="FILE", help="One person's agent (milepost personify)."),
+]
+Calibration = Annotated[
+    str | None,
+    typer.Option("--calibration", metavar="FILE", help="Another calibration than the shipped one."),
+]
+
+
+def play(
+    elo: Elo = 1800.0,
+    agent: Agent = None,
+    engine: options.Engine = None,
+    plan: Plan = "quick",
+    calibration: Calibration = None,
+    book: Annotated[
+        str | None,
+        typer.Option("--book", metavar="FILE", help="A Polyglot book; none = no book."),
+    ] = None,
+    choice: Annotated[
+        str,
+        typer.Option("--choice", help="sample: as probable as for humans; likeliest: stronger."),
+    ] = "sample",
+    seed: Annotated[int, typer.Option("--seed", help="-1 = by chance.")] = -1,
+    form: Annotated[
+        int, typer.Option("--form", help="Standard deviation of the Elo from game to game.")
+    ] = 0,
+    think_time: Annotated[
+        str, typer.Option("--think-time", help="instant, human or fixed (an even share).")
+    ] = "instant",
+    clock_strength: Annotated[
+        bool, typer.Option("--clock-strength", help="Play weaker with little time, as humans do.")
+    ] = False,
+) -> None:
+    """Speak UCI: an engine for any chess program, that errs like a human of a given Elo.
+
+    Every option is a UCI option too, which the program can change. BOT accounts only: no bot plays
+    on a server as a human.
+    """
+    from milepost.play.loop import main
+
+    given = {
+        "UCI_Elo": str(round(elo)),
+        "Plan": plan,
+        "Choice": choice,
+        "Seed": str(seed),
+        "Form": str(form),
+        "ThinkTime": think_time,
+        "ClockStrength": str(clock_strength).lower(),
+    }
+    _check(given)
+    files = {"Agent": agent, "Calibration": calibration}
+    given |= {name: path for name, path in files.items() if path is not None}
+    if book == "none":
+        given["OwnBook"] = "false"
+    elif book is not None:
+        given["BookFile"] = book
+    raise typer.Exit(main(given, engine, bridge_help(engine, plan)))
+
+
+def _check(given: dict[str, str]) -> None:
+    """Refuse what a GUI could not set either."""
+    from milepost.errors import InputError
+    from milepost.play.options import declare
+
+    if given["Plan"] not in ("bullet", "quick", "standard"):
+        raise InputError(f"--plan: expected bullet, quick or standard, got {given['Plan']!r}")
+    for name, option in declare({}).items():
+        if name in given and option.read(given[name]) is None:
+            wanted = " or ".join(option.choices) or option.kind
+            raise InputError(f"{name}: expected {wanted}, got {given[name]!r}")
+
+
+def bridge_help(engine: str | None, plan: str) -> str:
+    """Return the command that carries a calibration over to an engine."""
+    path = engine or "PATH"
+    return (
+        f"  milepost calibrate --bridge stockfish15.1-quick --engine {path} --plan {plan} "
+        f"-o mine.json\nmakes one; then say --calibration mine.json"
+    )
+
+
+def guess(
+    position: Annotated[
+        str, typer.Argument(metavar="FEN", help="The position; startpos is the first one.")
+    ],
+    elo: Annotated[float, typer.Option("--elo", help="Of the mover.")] = 1500.0,
+    plan: Plan = "bullet",
+    engine: options.Engine = None,
+    calibration: Calibration = None,
+    agent: Agent = None,
+    moves: Annotated[int, typer.Option("--moves", min=1, help="Show so many moves.")] = 8,
+    form: options.Format = None,
+    output: options.AnswerTable = None,
+) -> None:
+    """Say what humans of an Elo would play in a position, and how they would err."""
+    from milepost import api
+    from milepost.errors import NoCalibrationError
+    from milepost.io.files import write_table
+
+    try:
+        found = api.play.guess(
+            position, elo, plan=plan, engine=engine, calibration=calibration, agent=agent
+        )
+    except NoCalibrationError as error:
+        raise NoCalibrationError(f"{error}:\n{bridge_help(engine, plan)}") from error
+    if output is not None:
+        write_table(found.table, output, form=form, made=found.made)
+        return
+    _show(found, moves)
+
+
+def _show(found: object, moves: int) -> None:
+    import chess
+
+    from milepost import api
+    from milepost.cli import show
+
+    assert isinstance(found, api.play.Guess)
+    board = chess.Board(found.position)
+    typer.echo(f"\n{board_text(board)}\n")
+    side = "White" if board.turn else "Black"
+    typer.echo(f"{side} to move; what a human of Elo {found.elo:.0f} would play\n")
+    rows = [
+        [row["san"], f"{row['probability']:.1%}", row["score"], f"{row['loss']:.2f}",
+         "█" * round(30 * row["probability"])]
+        for row in found.table.head(moves).iter_rows(named=True)
+    ]  # fmt: skip
+    show.print_table(["move", "humans", "value", "gives away", ""], rows, title=None)
+    rest = found.table["probability"].slice(moves).sum()
+    if rest > 0.0005:
+        typer.echo(f"  {len(found.table) - moves} other moves: {rest:.1%}")
+    typer.echo(
+        f"\nChance of a slip of a pawn or more: {found.slip:.1%}. "
+        f"Expected loss: {found.expected_loss:.2f} pawns."
+    )
+    typer.echo(f"{found.best_text}.")
+    for note in found.notes:
+        typer.echo(f"Note: {note}.")
+    told = found.made["options"]
+    typer.echo(f"({told['calibration']}, by {found.source})")
+
+
+def board_text(board: object) -> str:
+    """Return a board for the terminal, White below."""
+    import chess
+
+    assert isinstance(board, chess.Board)
+    lines = []
+    for rank in range(7, -1, -1):
+        men = [board.piece_at(chess.square(file, rank)) for file in range(8)]
+        signs = " ".join("·" if man is None else man.symbol() for man in men)
+        lines.append(f"  {rank + 1}  {signs}")
+    return "\n".join([*lines, "     a b c d e f g h"])

@@ -1,0 +1,109 @@
+"""The UCI options of the bot: what it declares, and what a value may be.
+
+Nothing heavy is imported here: a GUI asks for the options before anything else, and some wait only
+a moment for the answer.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from importlib import resources
+
+PLANS = ("bullet", "quick", "standard")
+CHOICES = ("sample", "likeliest")
+THINK_TIMES = ("instant", "human", "fixed")
+EMPTY = "<empty>"
+"""How UCI writes an empty text."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option as UCI declares it."""
+
+    name: str
+    """Its name."""
+    kind: str
+    """spin, check, combo or string."""
+    default: str
+    """The value it begins with."""
+    least: int | None = None
+    """spin: the least value."""
+    most: int | None = None
+    """spin: the greatest value."""
+    choices: tuple[str, ...] = ()
+    """combo: the values."""
+
+    @property
+    def line(self) -> str:
+        """The line that declares it."""
+        text = f"option name {self.name} type {self.kind} default {self.default or EMPTY}"
+        if self.kind == "spin":
+            text += f" min {self.least} max {self.most}"
+        return text + "".join(f" var {choice}" for choice in self.choices)
+
+    def read(self, value: str) -> str | None:
+        """Return a value as it is kept; None = it is not possible."""
+        if self.kind == "check":
+            return value.lower() if value.lower() in ("true", "false") else None
+        if self.kind == "combo":
+            return next((each for each in self.choices if each.lower() == value.lower()), None)
+        if self.kind == "spin":
+            try:
+                number = int(value)
+            except ValueError:
+                return None
+            assert self.least is not None
+            assert self.most is not None
+            return str(min(max(number, self.least), self.most))
+        return "" if value == EMPTY else value
+
+
+def calibrated_range(plan: str) -> tuple[int, int]:
+    """Return the Elos of the shipped calibration of a plan, without loading more than its file."""
+    folder = resources.files("milepost.data.calibrations")
+    text = folder.joinpath(f"stockfish15.1-{plan}.json").read_text(encoding="utf-8")
+    low, high = json.loads(text)["range"]
+    return int(-(-low // 1)), int(high // 1)
+
+
+def declare(given: Mapping[str, str]) -> dict[str, Option]:
+    """Return the options, some with other defaults than usual.
+
+    Parameters
+    ----------
+    given
+        What the command line asks for, by the options' names.
+    """
+    low, high = calibrated_range(given.get("Plan", "quick"))
+    options = [
+        Option("UCI_LimitStrength", "check", "true"),
+        Option("UCI_Elo", "spin", "1800", low, high),
+        Option("UCI_Opponent", "string", ""),
+        Option("UCI_AnalyseMode", "check", "false"),
+        Option("UCI_ShowWDL", "check", "false"),
+        Option("Ponder", "check", "false"),
+        Option("MultiPV", "spin", "1", 1, 256),
+        Option("Hash", "spin", "16", 16, 16),
+        Option("Threads", "spin", "1", 1, 1),
+        Option("Move Overhead", "spin", "50", 0, 5000),
+        Option("SyzygyPath", "string", ""),
+        Option("OwnBook", "check", "true"),
+        Option("BookFile", "string", ""),
+        Option("BookDepth", "spin", "8", 0, 40),
+        Option("Agent", "string", ""),
+        Option("Calibration", "string", ""),
+        Option("Plan", "combo", "quick", choices=PLANS),
+        Option("Choice", "combo", "sample", choices=CHOICES),
+        Option("Seed", "spin", "-1", -1, 2**31 - 1),
+        Option("Form", "spin", "0", 0, 300),
+        Option("ThinkTime", "combo", "instant", choices=THINK_TIMES),
+        Option("ClockStrength", "check", "false"),
+    ]
+    return {
+        option.name: replace(option, default=option.read(given[option.name]) or option.default)
+        if option.name in given
+        else option
+        for option in options
+    }

@@ -1,0 +1,287 @@
+"""One ``go``: from the position and the clock to ``info`` lines and a ``bestmove``.
+
+Runs in the worker thread. The bot does the thinking (`milepost.api.play`); here it is decided which
+plans the clock allows, when the answer may be sent, and what the GUI is told.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import chess
+
+from milepost.analysis.engine.search_output import Value
+from milepost.api.play import Bot, Thought
+from milepost.errors import InputError
+from milepost.intrinsic.choosing.think_time import Moment, clock_offset, think_times
+from milepost.play.clock import Budget, budget
+from milepost.play.protocol import Go, Position
+
+_TYPICAL_SECONDS = {"bullet": 0.1, "quick": 1.0, "standard": 4.0}
+"""What a plan takes, until it has been measured here."""
+_NODES = {"quick": 100_000, "standard": 700_000}
+"""A limit of nodes below these asks for a cheaper plan."""
+_DEPTHS = {"quick": 7, "standard": 11}
+"""… and so does a limit of depth."""
+_ROOM = 2.0
+"""A plan is begun if so many times what it usually takes is there."""
+_GLANCE_SECONDS = 0.03
+_LOOK_SECONDS = 0.01
+_CLOCK_MOVES = 60
+"""A time control is told by the time for so many moves."""
+Say = Callable[[str], None]
+
+
+@dataclass
+class Job:
+    """A search that was asked for."""
+
+    position: Position
+    """Where."""
+    go: Go
+    """How."""
+    options: dict[str, str]
+    """The options as they were then."""
+    stop: threading.Event = field(default_factory=threading.Event)
+    """Set to end it."""
+    hit: threading.Event = field(default_factory=threading.Event)
+    """Set by ``ponderhit``."""
+    began: float = field(default_factory=time.monotonic)
+    """When our clock began to run."""
+
+
+class Searcher:
+    """Carries out searches for one bot."""
+
+    def __init__(self, bot: Bot, say: Say):
+        """Begin with a bot that was started.
+
+        Parameters
+        ----------
+        bot
+            Who thinks.
+        say
+            Called with every line for the GUI.
+        """
+        self.bot = bot
+        self.say = say
+        self._seconds = dict(_TYPICAL_SECONDS)
+        self._control: float | None = None
+
+    def new_game(self, number: int) -> None:
+        """Begin another game."""
+        self.bot.new_game(number)
+        self._control = None
+
+    def run(self, job: Job) -> None:
+        """Carry a search out, and answer it with a bestmove."""
+        board, wrong = board_of(job.position)
+        if wrong:
+            self.say(f"info string {wrong}")
+        if not any(board.legal_moves):
+            self._wait_for_leave(job)
+            mated = board.is_checkmate()
+            self.say(f"info depth 0 score {'mate 0' if mated else 'cp 0'}")
+            self.say("bestmove (none)")
+            return
+        allowed = budget(
+            job.go,
+            white=board.turn == chess.WHITE,
+            overhead_ms=int(job.options["Move Overhead"]),
+        )
+        analysing = job.go.infinite or job.options["UCI_AnalyseMode"] == "true"
+        only = [move for move in board.legal_moves if move.uci() in job.go.searchmoves]
+        move = None
+        if not analysing and not only:
+            move = self.bot.book_move(board)
+        thought = None
+        if move is None:
+            thought = self._think(job, board, allowed, only)
+            self._tell(job, thought)
+            move = self.bot.pick(thought)
+        else:
+            self.say("info depth 1 score cp 0 pv " + move.uci())
+            self.say("info string book")
+        self._wait_for_leave(job)
+        if not analysing:
+            self._take_time(job, board, thought, allowed)
+        reply = self._expected_reply(job, board, move, allowed)
+        self.say(f"bestmove {move.uci()}" + (f" ponder {reply}" if reply else ""))
+
+    def _think(
+        self, job: Job, board: chess.Board, allowed: Budget, only: list[chess.Move]
+    ) -> Thought:
+        plans = self._plans(job.go, allowed)
+        # While pondering the clock is the opponent's.
+        clocked = allowed.most is not None and not job.go.ponder
+        deadline = None
+        if clocked and allowed.most is not None:
+            # Even where the time is over, a glance is better than no look at all.
+            deadline = max(job.began + allowed.most, time.monotonic() + _GLANCE_SECONDS)
+
+        def stopped() -> bool:
+            return job.stop.is_set()
+
+        thought = self.bot.think(
+            board,
+            elo=self._elo(job, allowed),
+            moves=only,
+            plans=plans,
+            deadline=deadline,
+            stopped=stopped,
+        )
+        if thought.plan is not None:
+            before = self._seconds[thought.plan]
+            self._seconds[thought.plan] = 0.7 * before + 0.3 * thought.seconds
+        return thought
+
+    def _plans(self, go: Go, allowed: Budget) -> list[str]:
+        """The plans that the limits leave, the dearest first; always at least the cheapest."""
+        names = [mind.plan.name for mind in self.bot.minds]
+        depth, nodes = go.numbers.get("depth"), go.numbers.get("nodes")
+        if depth is not None:
+            names = [name for name in names if depth >= _DEPTHS.get(name, 0)]
+        if nodes is not None:
+            names = [name for name in names if nodes >= _NODES.get(name, 0)]
+        if allowed.most is not None:
+            fair = allowed.most if allowed.fair is None else allowed.fair
+            names = [name for name in names if _ROOM * self._seconds[name] <= fair]
+        return names or [self.bot.minds[-1].plan.name]
+
+    def _elo(self, job: Job, allowed: Budget) -> float:
+        elo = self.bot.elo_today
+        if job.options["ClockStrength"] == "true" and allowed.left is not None:
+            if self._control is None:
+                self._control = allowed.left / _CLOCK_MOVES + allowed.increment
+            low, high = self.bot.range
+            elo = min(max(elo + clock_offset(self._control), low), high)
+        return elo
+
+    def _tell(self, job: Job, thought: Thought) -> None:
+        options, choice = thought.options, thought.choice
+        spent = round(1000 * (time.monotonic() - job.began))
+        depth = options.depth_values.shape[1]
+        wdl = job.options["UCI_ShowWDL"] == "true"
+        for line, place in enumerate(thought.order[: int(job.options["MultiPV"])], start=1):
+            score = options.scores[place]
+            self.say(
+                f"info depth {depth} multipv {line} score {score_words(score)}"
+                f"{wdl_words(options.values[place]) if wdl else ''} nodes {thought.nodes} "
+                f"time {spent} pv {options.moves[place]}"
+            )
+            self.say(
+                f"info string {options.moves[place]} human {choice.probabilities[place]:.4f} "
+                f"loss {choice.losses[place]:.2f}"
+            )
+        likeliest = choice.probabilities[choice.likeliest]
+        claimed = f"elo {thought.elo:.0f}" if thought.plan is not None else "elo not claimed"
+        self.say(
+            f"info string human {likeliest:.4f} expected-loss {choice.expected_loss:.3f} "
+            f"slip {choice.slip:.4f} {claimed} plan {thought.plan or 'none'} by {thought.source}"
+        )
+        if job.options["UCI_AnalyseMode"] == "true" and thought.plan is not None:
+            mind = next(each for each in self.bot.minds if each.plan.name == thought.plan)
+            elo, (low, high) = mind.chooser.likeliest_from(options)
+            best = options.moves[choice.best]
+            where = f"at no Elo up to {high:.0f}" if elo is None else f"from Elo {elo:.0f} on"
+            if elo is not None and elo <= low:
+                where = f"at every Elo from {low:.0f} on"
+            self.say(f"info string best {best} likeliest {where}")
+
+    def _wait_for_leave(self, job: Job) -> None:
+        """Infinite searches end by stop, ponderings by stop or ponderhit."""
+        if job.go.infinite:
+            job.stop.wait()
+        elif job.go.ponder:
+            while not (job.stop.is_set() or job.hit.is_set()):
+                time.sleep(_LOOK_SECONDS)
+
+    def _take_time(
+        self, job: Job, board: chess.Board, thought: Thought | None, allowed: Budget
+    ) -> None:
+        """Wait as long as a human would, within what the clock allows."""
+        style = job.options["ThinkTime"]
+        if style == "instant" or allowed.left is None:
+            return
+        assert allowed.fair is not None
+        assert allowed.most is not None
+        wanted = allowed.fair
+        if style == "human":
+            entropy = 0.0 if thought is None else thought.choice.entropy
+            recapture = False
+            if thought is not None and board.move_stack:
+                likeliest = chess.Move.from_uci(thought.options.moves[thought.choice.likeliest])
+                last = board.move_stack[-1].to_square
+                recapture = likeliest.to_square == last and board.is_capture(likeliest)
+            moment = Moment(allowed.left, allowed.increment, board.ply(), entropy, recapture)
+            wanted = think_times().draw(moment, self.bot.time_rng)
+        until = job.began + min(wanted, 0.9 * allowed.most)
+        while (left := until - time.monotonic()) > 0 and not job.stop.is_set():
+            job.stop.wait(min(left, 0.05))
+
+    def _expected_reply(
+        self, job: Job, board: chess.Board, move: chess.Move, allowed: Budget
+    ) -> str | None:
+        """The likeliest reply of the opponent, to ponder on; only if somebody ponders."""
+        if job.options["Ponder"] != "true":
+            return None
+        after = board.copy()
+        after.push(move)
+        left = None if allowed.most is None else job.began + allowed.most - time.monotonic()
+        enough = left is None or left > 3 * self._seconds["bullet"]
+        if not any(after.legal_moves) or not enough:
+            return None
+        low, high = self.bot.range
+        elo = min(max(opponent_elo(job.options["UCI_Opponent"], self.bot.elo), low), high)
+        deadline = None if left is None else time.monotonic() + 0.7 * left
+        thought = self.bot.think(after, elo=elo, plans=["bullet"], deadline=deadline)
+        return thought.options.moves[thought.choice.likeliest] if thought.plan else None
+
+
+def board_of(position: Position) -> tuple[chess.Board, str | None]:
+    """Return the board of a position, and what was wrong with it; a move that is not legal ends it.
+
+    What is no position at all becomes the first position of chess: the answer shall be a move.
+    """
+    try:
+        board = chess.Board(position.fen) if position.fen else chess.Board()
+        if not board.is_valid():
+            raise InputError("not legal")
+    except ValueError:
+        return chess.Board(), f"not a position: {position.fen}"
+    for text in position.moves:
+        try:
+            move = board.parse_uci(text)
+        except ValueError:
+            return board, f"not a legal move: {text}"
+        board.push(move)
+    return board, None
+
+
+def score_words(value: Value) -> str:
+    """Return a value as UCI says it."""
+    return f"mate {value.mate}" if value.mate is not None else f"cp {value.cp or 0}"
+
+
+def wdl_words(pawns: float) -> str:
+    """Return the chances of the mover as UCI says them, in thousandths.
+
+    Stockfish's centipawns are normalised: at one pawn half of its own games are won. The slope is
+    about that of its own model in the middlegame.
+    """
+    from math import exp
+
+    win = 1000 / (1 + exp(min(max((1.0 - pawns) / 0.25, -50), 50)))
+    loss = 1000 / (1 + exp(min(max((1.0 + pawns) / 0.25, -50), 50)))
+    return f" wdl {round(win)} {1000 - round(win) - round(loss)} {round(loss)}"
+
+
+def opponent_elo(text: str, otherwise: float) -> float:
+    """Return the Elo of the opponent, from ``UCI_Opponent``: title, Elo, kind, name."""
+    for word in text.split():
+        if word.isdigit():
+            return float(word)
+    return otherwise

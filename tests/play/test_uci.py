@@ -1,0 +1,380 @@
+"""The UCI engine as programs meet it: python-chess, raw lines, a killed inner engine."""
+
+from __future__ import annotations
+
+import io
+import os
+import queue
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import chess
+import chess.engine
+import pytest
+
+from milepost.analysis.engine.setup import find_engine
+from milepost.errors import EngineError
+from milepost.play.clock import budget
+from milepost.play.loop import UciLoop
+from milepost.play.options import declare
+from milepost.play.protocol import Go, Position, read_go, read_option, read_position
+
+MIDDLEGAME = "r1bq1rk1/pp2bppp/2n1pn2/3p4/3P4/2NBPN2/PP3PPP/R1BQ1RK1 w - - 4 9"
+COMMAND = [sys.executable, "-m", "milepost", "play"]
+PATIENCE = 120
+"""Seconds; far more than anything here takes on an idle machine."""
+
+
+@pytest.fixture(scope="module")
+def engine_path() -> Path:
+    """The inner engine, or a skip."""
+    try:
+        return find_engine(os.environ.get("MILEPOST_TEST_ENGINE"))
+    except EngineError as error:
+        pytest.skip(f"no engine: {error}")
+
+
+class Talk:
+    """A running `milepost play` that is talked to line by line."""
+
+    def __init__(self, *options: str):
+        self.process = subprocess.Popen(
+            [*COMMAND, *options],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            bufsize=1,
+        )
+        self._lines: queue.Queue[str] = queue.Queue()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self._lines.put(line.rstrip("\n"))
+
+    def send(self, *lines: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write("".join(f"{line}\n" for line in lines))
+        self.process.stdin.flush()
+
+    def until(self, word: str) -> list[str]:
+        """Read up to a line that begins with a word; return the lines."""
+        lines = []
+        while True:
+            lines.append(self._lines.get(timeout=PATIENCE))
+            if lines[-1].startswith(word):
+                return lines
+
+    def nothing_but(self, forbidden: str, seconds: float) -> None:
+        """Check that no line begins with a word, for a while."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            try:
+                assert not self._lines.get(timeout=left).startswith(forbidden)
+            except queue.Empty:
+                return
+
+    def close(self) -> int:
+        self.send("quit")
+        code = self.process.wait(timeout=PATIENCE)
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            assert stream is not None
+            stream.close()
+        self._reader.join(timeout=10)
+        return code
+
+
+@pytest.fixture(scope="module")
+def talk(engine_path: Path) -> Iterator[Talk]:
+    """One process for the whole module, loaded once."""
+    running = Talk("--elo", "1700", "--seed", "5", "--plan", "bullet", "--engine", str(engine_path))
+    running.send("uci")
+    running.until("uciok")
+    running.send("isready")
+    running.until("readyok")
+    yield running
+    assert running.close() == 0
+
+
+def best_move(lines: list[str], fen: str) -> chess.Move:
+    """The move behind bestmove, which must be legal."""
+    move = chess.Move.from_uci(lines[-1].split()[1])
+    assert move in chess.Board(fen).legal_moves
+    return move
+
+
+def test_the_first_answer_needs_nothing_heavy() -> None:
+    code = (
+        "import sys, io\n"
+        "from milepost.play.loop import UciLoop\n"
+        "loop = UciLoop(sys.stdout)\n"
+        "code = loop.run(['uci', 'setoption name UCI_Elo value 2000', 'quit'])\n"
+        "heavy = {'numba', 'polars', 'scipy', 'numpy', 'pyarrow', 'pandas', 'chess'}\n"
+        "print('HEAVY', sorted(heavy & set(sys.modules)), code)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "uciok" in done.stdout
+    assert "HEAVY [] 0" in done.stdout
+
+
+def test_all_options_are_declared_with_possible_defaults() -> None:
+    options = declare({"UCI_Elo": "2100", "Plan": "quick", "Seed": "nonsense"})
+    wanted = {
+        "UCI_LimitStrength", "UCI_Elo", "UCI_Opponent", "UCI_AnalyseMode", "UCI_ShowWDL", "Ponder",
+        "MultiPV", "Hash", "Threads", "Move Overhead", "SyzygyPath", "OwnBook", "BookFile",
+        "BookDepth", "Agent", "Calibration", "Plan", "Choice", "Seed", "Form", "ThinkTime",
+        "ClockStrength",
+    }  # fmt: skip
+    assert set(options) == wanted
+    assert options["UCI_Elo"].default == "2100"
+    assert options["Plan"].default == "quick"
+    assert options["Seed"].default == "-1"
+    assert (options["UCI_Elo"].least, options["UCI_Elo"].most) == (1417, 2842)
+    for option in options.values():
+        assert option.read(option.default) == option.default
+    assert options["Plan"].read("QUICK") == "quick"
+    assert options["Plan"].read("deep") is None
+    assert options["UCI_Elo"].read("9999") == "2842"
+
+
+def test_go_is_taken_apart() -> None:
+    text = "wtime 1000 btime x winc 10 searchmoves e2e4 d2d4 ponder depth 5 odd"
+    go = read_go(text.split())
+    assert go == Go({"wtime": 1000, "winc": 10, "depth": 5}, False, True, ("e2e4", "d2d4"))
+    assert read_go(["infinite"]).infinite
+    assert read_go(["movetime"]) == Go()
+
+
+def test_position_and_setoption_are_taken_apart() -> None:
+    assert read_position(["startpos", "moves", "e2e4"]) == Position(None, ("e2e4",))
+    assert read_position(f"fen {MIDDLEGAME}".split()) == Position(MIDDLEGAME, ())
+    assert read_position(["fen"]) is None
+    assert read_position([]) is None
+    assert read_option(["name", "Move", "Overhead", "value", "30"]) == ("Move Overhead", "30")
+    assert read_option(["name", "UCI_Opponent", "value", "GM", "2800", "human", "A", "B"]) == (
+        "UCI_Opponent",
+        "GM 2800 human A B",
+    )
+    assert read_option(["value", "3"]) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "fair", "most"),
+    [
+        ("wtime 60000 btime 1", 2.0, 21.0),
+        ("wtime 60000 winc 1000 movestogo 10", 6.8, 21.5),
+        ("wtime 100 btime 100", 0.0, 0.02),
+        ("movetime 500", None, 0.45),
+        ("wtime -50", 0.0, 0.02),
+        ("depth 3", None, None),
+    ],
+)
+def test_the_clock_is_shared_out(text: str, fair: float | None, most: float | None) -> None:
+    allowed = budget(read_go(text.split()), white=True, overhead_ms=50)
+    assert allowed.fair == (None if fair is None else pytest.approx(fair, abs=0.01))
+    assert allowed.most == (None if most is None else pytest.approx(most, abs=0.05))
+    if allowed.left is not None and allowed.left > 0.1:
+        assert allowed.most is not None
+        assert allowed.most < allowed.left
+
+
+def test_a_move_comes_with_what_people_think(talk: Talk) -> None:
+    talk.send("ucinewgame", f"position fen {MIDDLEGAME}", "setoption name MultiPV value 3")
+    talk.send("setoption name UCI_ShowWDL value true", "go movetime 20000")
+    lines = talk.until("bestmove")
+    talk.send("setoption name MultiPV value 1", "setoption name UCI_ShowWDL value false")
+    best_move(lines, MIDDLEGAME)
+    scores = [line for line in lines if " multipv " in line]
+    assert len(scores) == 3
+    assert all(" wdl " in line for line in scores)
+    assert any("expected-loss" in line and "elo 1700 plan bullet" in line for line in lines)
+
+
+def test_only_the_moves_that_were_asked_for(talk: Talk) -> None:
+    for _ in range(3):
+        talk.send(f"position fen {MIDDLEGAME}", "go searchmoves a2a3 h2h3 depth 6")
+        assert best_move(talk.until("bestmove"), MIDDLEGAME).uci() in {"a2a3", "h2h3"}
+
+
+def test_isready_is_answered_while_it_thinks_and_stop_ends_it(talk: Talk) -> None:
+    talk.send(f"position fen {MIDDLEGAME}", "go infinite", "isready")
+    assert not any(line.startswith("bestmove") for line in talk.until("readyok"))
+    talk.nothing_but("bestmove", 0.5)
+    talk.send("stop")
+    best_move(talk.until("bestmove"), MIDDLEGAME)
+
+
+@pytest.mark.parametrize("answer", ["ponderhit", "stop"])
+def test_pondering_waits_for_its_end(talk: Talk, answer: str) -> None:
+    talk.send("setoption name Ponder value true", f"position fen {MIDDLEGAME}")
+    talk.send("go ponder wtime 60000 btime 60000")
+    talk.nothing_but("bestmove", 0.5)
+    talk.send(answer)
+    lines = talk.until("bestmove")
+    talk.send("setoption name Ponder value false")
+    move = best_move(lines, MIDDLEGAME)
+    words = lines[-1].split()
+    assert words[2] == "ponder"
+    board = chess.Board(MIDDLEGAME)
+    board.push(move)
+    assert chess.Move.from_uci(words[3]) in board.legal_moves
+
+
+def test_analysis_says_from_which_elo_on(talk: Talk) -> None:
+    talk.send("setoption name UCI_AnalyseMode value true", f"position fen {MIDDLEGAME}")
+    talk.send("go depth 6")
+    lines = talk.until("bestmove")
+    talk.send("setoption name UCI_AnalyseMode value false")
+    assert any(line.startswith("info string best ") and "likeliest" in line for line in lines)
+
+
+def test_mate_and_stalemate_have_no_move(talk: Talk) -> None:
+    for fen in ("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", "7k/6Q1/6K1/8/8/8/8/8 b - - 0 1"):
+        talk.send(f"position fen {fen}", "go movetime 100")
+        assert talk.until("bestmove")[-1] == "bestmove (none)"
+
+
+def test_ten_thousand_random_lines(talk: Talk) -> None:
+    """Nothing that a GUI may send makes it fall silent."""
+    chance = random.Random(14)
+    words = [
+        "uci", "isready", "debug", "register", "position", "startpos", "fen", "moves", "e2e4",
+        "a7a8q", "e1g1", "0000", MIDDLEGAME, "8/8/8/8 w", "stop", "ponderhit", "ucinewgame",
+        "setoption", "name", "value", "UCI_Elo", "1500", "-7", "99999999999999999999", "Plan",
+        "MultiPV", "Move Overhead", "Choice", "true", "false", "Ponder", "ThinkTime", "human",
+        "wtime", "movetime", "depth", "infinite", "ponder", "searchmoves", "é\t", "\x00", "",
+    ]  # fmt: skip
+    lines = []
+    for _ in range(10_000):
+        count = chance.randrange(1, 7)
+        line = " ".join(chance.choice(words) for _ in range(count))
+        if chance.random() < 0.003:
+            line = "go " + chance.choice(["movetime 1", "wtime 1 btime 1", "infinite", "ponder"])
+        # Options that make another bot are few: each takes a while.
+        lines.append(line.replace("setoption name Plan", "setoption name Plans"))
+    for at in range(0, len(lines), 500):
+        talk.send(*lines[at : at + 500])
+    talk.send("stop", "stop")
+    talk.send("setoption name UCI_AnalyseMode value false", "setoption name MultiPV value 1")
+    talk.send("setoption name ThinkTime value instant", "setoption name Ponder value false")
+    talk.send(f"position fen {MIDDLEGAME}", "go movetime 5000 searchmoves g2g4")
+    while talk.until("bestmove")[-1].split()[1] != "g2g4":
+        pass
+    assert talk.process.poll() is None
+
+
+def inner_engines(process: int) -> list[int]:
+    """The children of a process, by /proc."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                fields = (folder / "stat").read_text().rsplit(")", 1)[1].split()
+            except OSError:
+                continue
+            if int(fields[1]) == process:
+                found.append(int(folder.name))
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+def test_a_killed_inner_engine_and_a_killed_bot(engine_path: Path) -> None:
+    """SIGKILL of the engine in mid-search: a move still comes. SIGKILL of us: the engine ends."""
+    running = Talk("--elo", "1700", "--engine", str(engine_path), "--plan", "quick")
+    running.send("isready")
+    running.until("readyok")
+    (inner,) = inner_engines(running.process.pid)
+    running.send(f"position fen {MIDDLEGAME}", "go wtime 600000 btime 600000")
+    os.kill(inner, signal.SIGKILL)
+    best_move(running.until("bestmove"), MIDDLEGAME)
+    (inner,) = inner_engines(running.process.pid)
+    running.send("go infinite")
+    running.process.kill()
+    running.process.wait()
+    for _ in range(200):
+        if not Path(f"/proc/{inner}").exists() or _zombie(inner):
+            break
+        time.sleep(0.1)
+    else:
+        pytest.fail("the inner engine lives on")
+    for stream in (running.process.stdin, running.process.stdout, running.process.stderr):
+        assert stream is not None
+        try:
+            stream.close()
+        except BrokenPipeError:
+            continue
+
+
+def _zombie(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def test_python_chess_plays_and_analyses(engine_path: Path) -> None:
+    with chess.engine.SimpleEngine.popen_uci(
+        [*COMMAND, "--seed", "1", "--engine", str(engine_path)], timeout=PATIENCE
+    ) as engine:
+        engine.configure({"UCI_Elo": 2000, "ThinkTime": "human"})
+        board = chess.Board(MIDDLEGAME)
+        clock = chess.engine.Limit(white_clock=3, black_clock=3, white_inc=0.1, black_inc=0.1)
+        for _ in range(4):
+            answer = engine.play(board, clock)
+            assert answer.move is not None
+            assert answer.move in board.legal_moves
+            board.push(answer.move)
+        lines = engine.analyse(board, chess.engine.Limit(depth=6), multipv=4)
+        assert len(lines) == 4
+        assert all("pv" in line and "score" in line for line in lines)
+        engine.ping()
+
+
+def test_without_a_calibration_the_bridge_is_named(tmp_path: Path) -> None:
+    stranger = tmp_path / "stranger"
+    stranger.write_text(
+        f"#!{sys.executable}\nimport sys\n"
+        "for line in sys.stdin:\n"
+        "    if line.strip() == 'uci':\n"
+        "        print('id name Stranger 1')\n"
+        "        print('option name MultiPV type spin default 1 min 1 max 500')\n"
+        "        print('uciok', flush=True)\n"
+        "    elif line.strip() == 'isready':\n"
+        "        print('readyok', flush=True)\n",
+        encoding="utf-8",
+    )
+    stranger.chmod(0o755)
+    done = subprocess.run(
+        [*COMMAND, "--engine", str(stranger)],
+        input="uci\nisready\n",
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 1
+    assert "uciok" in done.stdout
+    assert "milepost calibrate --bridge stockfish15.1-quick" in done.stderr
+    assert "Stockfish 15.1" in done.stderr
+
+
+def test_an_unknown_option_or_word_changes_nothing() -> None:
+    output = io.StringIO()
+    loop = UciLoop(output)
+    assert loop.take("setoption name NoSuchThing value 3")
+    assert loop.take("joho")
+    assert loop.take("")
+    assert loop.take("setoption name Plan value deep")
+    assert "does not take" in output.getvalue()
+    assert loop.take("nonsense uci")
+    assert "uciok" in output.getvalue()
+    assert not loop.take("quit")
