@@ -7,7 +7,7 @@ RUN := $(VENV)/bin
 SETUP := scripts/setup.sh
 LINT = $(RUN)/ruff check . && $(RUN)/ruff format --check . && $(RUN)/mypy
 
-.PHONY: demo check test slow bench docs format requirements clean
+.PHONY: demo check test slow bench docs screenshots format requirements clean
 
 demo: $(VENV)/.run
 	$(SETUP) engine
@@ -21,6 +21,8 @@ check: $(VENV)/.dev
 # Everything: what CI runs.
 test: $(VENV)/.dev
 	$(SETUP) engine
+	$(SETUP) browser
+	$(SETUP) clients
 	$(LINT)
 	$(RUN)/pytest -n 2 --dist loadfile --durations 10
 
@@ -37,14 +39,20 @@ bench: $(VENV)/.dev
 docs: $(VENV)/.dev
 	$(RUN)/python scripts/write_docs.py
 
+# Pictures of the workbench for the README, of the simulated sample.
+screenshots: $(VENV)/.dev
+	$(SETUP) engine
+	$(SETUP) browser
+	$(RUN)/python scripts/make_screenshots.py docs
+
 format: $(VENV)/.dev
 	$(RUN)/ruff check --fix .
 	$(RUN)/ruff format .
 
 # Pins for what we test with; versions only, no addresses.
 requirements:
-	uv pip compile -q --no-header --no-annotate --no-emit-index-url --upgrade --extra pdf pyproject.toml -o requirements/run.txt
-	uv pip compile -q --no-header --no-annotate --no-emit-index-url --upgrade --extra pdf --extra test pyproject.toml -o requirements/dev.txt
+	uv pip compile -q --no-header --no-annotate --no-emit-index-url --upgrade --extra pdf --extra web pyproject.toml -o requirements/run.txt
+	uv pip compile -q --no-header --no-annotate --no-emit-index-url --upgrade --extra pdf --extra web --extra test pyproject.toml -o requirements/dev.txt
 
 $(VENV)/.run: pyproject.toml requirements/run.txt
 	PYTHON=$(PYTHON) $(SETUP) python requirements/run.txt

@@ -2,6 +2,8 @@
 # Install what a fresh Debian machine lacks.
 #   setup.sh python REQUIREMENTS   uv (through pip), a virtual environment, the package
 #   setup.sh engine                Debian's stockfish, if no engine is found
+#   setup.sh browser               Debian's chromium, for tests of the workbench
+#   setup.sh clients               XBoard, its UCI adapter and a display without a screen, for tests
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -66,8 +68,23 @@ engine)
     say "       Going on with the bundled evaluations. Put a UCI engine on the PATH, or set"
     say "       STOCKFISH_EXECUTABLE, to analyse games of your own."
     ;;
+browser)
+    if [ -n "${CHROMIUM_EXECUTABLE:-}" ] || command -v chromium >/dev/null 2>&1; then
+        exit 0
+    fi
+    apt_install chromium && exit 0
+    say "setup: no Chromium found, and it cannot be installed here (no root, or no apt-get)."
+    say "       Tests in the browser are skipped. Set CHROMIUM_EXECUTABLE to use another one."
+    ;;
+clients)
+    if command -v Xvfb >/dev/null 2>&1 && [ -x /usr/games/xboard ] && [ -x /usr/games/polyglot ]; then
+        exit 0
+    fi
+    apt_install xboard polyglot xvfb ||
+        say "setup: no XBoard, and it cannot be installed here: the tests that need it are skipped."
+    ;;
 *)
-    say "usage: setup.sh python REQUIREMENTS | engine"
+    say "usage: setup.sh python REQUIREMENTS | engine | browser | clients"
     exit 2
     ;;
 esac

@@ -72,6 +72,7 @@ from .games.load import read_turns as read_turns
 from .games.players.lookalikes import likely_duplicates as likely_duplicates
 from .games.results.from_games import results_of_games as results_of_games
 from .games.results.from_table import parse_mapping as parse_mapping
+from .games.results.performance import result_performances as result_performances
 from .games.results.standings import standings as standings
 from .games.selection.criteria import Criteria as Criteria
 from .games.selection.criteria import Selection as Selection

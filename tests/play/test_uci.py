@@ -96,7 +96,7 @@ class Talk:
 @pytest.fixture(scope="module")
 def talk(engine_path: Path) -> Iterator[Talk]:
     """One process for the whole module, loaded once."""
-    running = Talk("--elo", "1700", "--seed", "5", "--engine", str(engine_path))
+    running = Talk("--elo", "1700", "--seed", "5", "--plan", "bullet", "--engine", str(engine_path))
     running.send("uci")
     running.until("uciok")
     running.send("isready")

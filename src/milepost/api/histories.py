@@ -71,6 +71,7 @@ __all__ = [
     "model_and_sweeping",
     "parse_values",
     "percent",
+    "pool_levels",
     "read_axes",
     "search_limit",
     "tunable",
@@ -581,6 +582,34 @@ def tuning_provenance(
     """Return what the table of a tuning says about how it was made."""
     options = {**described(model), **vary, **how, **chosen.choices}
     return provenance("tune", options, [dict(each) for each in chosen.inputs])
+
+
+def pool_levels(history: stage.History) -> pl.DataFrame:
+    """Return how strong the players of each period were: the level of the pool over time.
+
+    Means of a history's curves, so on its own scale: between distant times they rest on what the
+    model assumes about newcomers (see `milepost.history.eras`).
+
+    Returns
+    -------
+    polars.DataFrame
+        `time`, `players`, `games`, `mean`, `lower`, `median`, `upper` (quartiles), `best` (mean of
+        the ten highest).
+    """
+    mean = pl.col("mean")
+    return (
+        history.curves.group_by("time")
+        .agg(
+            pl.len().alias("players"),
+            (pl.col("games").sum() / 2).round().cast(pl.Int64).alias("games"),
+            mean.mean(),
+            mean.quantile(0.25, "linear").alias("lower"),
+            mean.median().alias("median"),
+            mean.quantile(0.75, "linear").alias("upper"),
+            mean.top_k(10).mean().alias("best"),
+        )
+        .sort("time")
+    )
 
 
 def about(history: stage.History) -> str:

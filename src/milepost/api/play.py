@@ -46,6 +46,7 @@ CHOICES = (SAMPLE, LIKELIEST)
 BOOK_PLIES = 16
 """The book ends before the ninth move, where the calibrations begin."""
 OWN_BOOK = "own"
+_WARM = "r1bq1rk1/pp2bppp/2n1pn2/3p4/3P4/2NBPN2/PP3PPP/R1BQ1RK1 w - - 4 9"
 BOOK, HASTE, NO_VALUES = "book", "haste", "no values"
 """Where a move came from, besides the regimes of `milepost.intrinsic.choosing.choose`."""
 
@@ -245,17 +246,17 @@ class Bot:
         self._warm()
 
     def _warm(self) -> None:
-        """Let the kernels be loaded before a clock runs."""
+        """Think once as in a game: what is loaded or compiled then is not loaded on a clock."""
+        board = chess.Board(_WARM)
+        cheapest = self.minds[-1]
+        thought = self.think(board, elo=self.elo, plans=[cheapest.plan.name])
+        if thought.plan is None:
+            return
+        options = thought.options
+        won = replace(options, values=options.values + 8.0)
         for mind in self.minds:
-            depths = mind.plan.depth
-            flat = np.zeros((2, depths))
-            flat[1] = -0.5
-            columns = dict.fromkeys(mind.chooser.calibration.columns, np.zeros(2))
-            context = {name: 0.0 for name in columns if name in _OF_THE_TURN}
-            columns = {name: column for name, column in columns.items() if name not in context}
-            two = (Value(0, None), Value(-50, None))
-            options = PositionOptions(("a", "b"), flat[:, -1], flat, columns, context, two)
-            mind.chooser.choose(options, self.elo)
+            for known in (options, won):
+                mind.chooser.choose(known, self.elo)
 
     def new_game(self, number: int | None = None) -> None:
         """Begin a game: draw the form of the day, and with a seed begin its numbers anew.
@@ -454,9 +455,6 @@ class Bot:
     def __repr__(self) -> str:
         """Say what it plays like."""
         return f"Bot(elo={self.elo:.0f}, plan={self.minds[0].plan.name!r}, {self.setup.name})"
-
-
-_OF_THE_TURN = {"opening", "control", "endgame", "simple"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)

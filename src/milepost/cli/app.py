@@ -40,6 +40,7 @@ from milepost.cli.commands import (
     rate,
     reproduce,
     select,
+    serve,
     spreads,
     tune,
 )
@@ -58,6 +59,7 @@ _RESUMES = {
     "fit-row",
     "demo",
     "reproduce",
+    "serve",
     "match",
     "personify",
 }
@@ -171,6 +173,7 @@ app.command("inflation")(inflation.inflation)
 app.command("tune", cls=pointing(tune.MOVED))(tune.tune)
 app.command("plot")(plot.plot)
 app.command("reproduce")(reproduce.reproduce)
+app.command("serve")(serve.serve)
 app.add_typer(store_app, name="store")
 app.command("demo")(demo.demo)
 

@@ -76,7 +76,7 @@ def declare(given: Mapping[str, str]) -> dict[str, Option]:
     given
         What the command line asks for, by the options' names.
     """
-    low, high = calibrated_range(given.get("Plan", "bullet"))
+    low, high = calibrated_range(given.get("Plan", "quick"))
     options = [
         Option("UCI_LimitStrength", "check", "true"),
         Option("UCI_Elo", "spin", "1800", low, high),
@@ -94,7 +94,7 @@ def declare(given: Mapping[str, str]) -> dict[str, Option]:
         Option("BookDepth", "spin", "8", 0, 40),
         Option("Agent", "string", ""),
         Option("Calibration", "string", ""),
-        Option("Plan", "combo", "bullet", choices=PLANS),
+        Option("Plan", "combo", "quick", choices=PLANS),
         Option("Choice", "combo", "sample", choices=CHOICES),
         Option("Seed", "spin", "-1", -1, 2**31 - 1),
         Option("Form", "spin", "0", 0, 300),

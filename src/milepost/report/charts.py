@@ -6,6 +6,7 @@ A chart is an Altair chart. It is drawn by vl-convert, so no browser and no netw
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -34,6 +35,7 @@ ENDINGS = (".svg", ".png", ".pdf", ".html", ".json")
 
 _FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 _PPI = 144
+_FEW_YEARS = 8
 _FACES = re.compile(r' font-(?:weight|style)="[^"]*"')
 _AUTOMATIC = re.compile(r'"(param|view|concat|layer)_(\d+)"')
 
@@ -78,12 +80,19 @@ def theme() -> dict[str, Any]:
     }
 
 
-def year_axis(field: str = "year") -> alt.X:
-    """Return a horizontal axis of years: no thousands mark, no zero, no empty ends."""
+def year_axis(field: str = "year", ends: tuple[float, float] | None = None) -> alt.X:
+    """Return a horizontal axis of years: no thousands mark, no zero, no empty ends.
+
+    With the ends of a few years only whole ones are marked: parts of one would all read alike.
+    """
     import altair as alt
 
     scale = alt.Scale(zero=False, nice=False)
-    return alt.X(f"{field}:Q", title=None, axis=alt.Axis(format="d", tickCount=10), scale=scale)
+    axis = alt.Axis(format="d", tickCount=10)
+    if ends is not None and ends[1] - ends[0] < _FEW_YEARS:
+        whole = [float(year) for year in range(math.ceil(ends[0]), math.floor(ends[1]) + 1)]
+        axis = alt.Axis(format="d", values=whole)
+    return alt.X(f"{field}:Q", title=None, axis=axis, scale=scale)
 
 
 def legend_below(columns: int = 4) -> alt.Legend:

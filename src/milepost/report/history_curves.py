@@ -152,7 +152,8 @@ def curves_chart(
         ),
         legend=None if len(players) == 1 else legend_below(),
     )
-    x = year_axis("time")
+    times = table["time"].to_list()
+    x = year_axis("time", (min(times), max(times)))
 
     def height_of(field: str) -> alt.Y:
         name = "skill" if unit == "points" else f"skill ({unit})"

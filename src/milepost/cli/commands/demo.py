@@ -80,6 +80,7 @@ def demo(
         ("evaluations", "the engine's evaluations (milepost store info)"),
     ):
         typer.echo(f"  {folder / name}: {what}")
+    typer.echo("\nThe same in the browser, with games of your own: milepost serve")
 
 
 def _analyse_some(folder: Path, workers: int) -> None:

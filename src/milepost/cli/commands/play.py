@@ -25,7 +25,7 @@ def play(
     elo: Elo = 1800.0,
     agent: Agent = None,
     engine: options.Engine = None,
-    plan: Plan = "bullet",
+    plan: Plan = "quick",
     calibration: Calibration = None,
     book: Annotated[
         str | None,

@@ -1,0 +1,128 @@
+"""The pages of skill through time."""
+
+from __future__ import annotations
+
+import shlex
+import warnings
+from typing import Annotated, Any
+
+import polars as pl
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import HTMLResponse, Response
+
+from milepost import api
+from milepost.errors import MilepostError
+from milepost.history.result import NameWarning
+from milepost.web.bench import TheBench
+from milepost.web.routes.api_histories import checked_time
+from milepost.web.shown.charts import chart_response
+from milepost.web.shown.curves import pool_chart
+from milepost.web.shown.pages import render
+
+router = APIRouter(include_in_schema=False)
+Name = Annotated[str, Query(max_length=200)]
+Time = Annotated[str, Query(max_length=20)]
+_MOST_RANKED = 30
+_MOST_CURVES = 6
+
+
+@router.get("/eras")
+def list_eras(request: Request, bench: TheBench) -> HTMLResponse:
+    """List the histories."""
+    return render(request, "eras.html", histories=bench.histories())
+
+
+@router.get("/eras/{history_id}")
+def show_era(
+    request: Request,
+    bench: TheBench,
+    history_id: str,
+    at: Time = "",
+    player: Name = "",
+    a: Name = "",
+    b: Name = "",
+    time_a: Time = "",
+    time_b: Time = "",
+) -> HTMLResponse:
+    """Show a history: the list at a date, curves, two players compared, the level of the pool."""
+    saved, history = bench.history(history_id)
+    times = history.paths["time"].to_list()
+    wrong: list[str] = []
+    moment = at or _shown_time(times[-1])
+    ranked = _answer(wrong, lambda: history.rank(checked_time(moment)), pl.DataFrame())
+    typed = [name.strip() for name in player.split(";") if name.strip()][:_MOST_CURVES]
+    if not typed and len(ranked):
+        typed = ranked["name"].head(3).to_list()
+    curves = _answer(wrong, lambda: [history.find(name).name for name in typed], [])
+    compared = None
+    if a and b:
+        compared = _answer(
+            wrong, lambda: history.compare(
+                a, b, checked_time(time_a or moment), checked_time(time_b or moment)), None
+        )  # fmt: skip
+    levels = api.histories.pool_levels(history)
+    return render(
+        request,
+        "era.html",
+        saved=saved,
+        about=history.about,
+        converged=history.converged,
+        first=_shown_time(times[0]),
+        last=_shown_time(times[-1]),
+        at=moment,
+        ranked=ranked.head(_MOST_RANKED).to_dicts(),
+        count=len(ranked),
+        player="; ".join(typed),
+        curves=curves,
+        plot_command=f"milepost plot HISTORY {shlex.join(curves)} -o curves.svg",
+        compared=compared,
+        a=a, b=b, time_a=time_a, time_b=time_b,
+        wrong=wrong,
+        levels=levels.to_dicts(),
+        level_told=_level_told(levels),
+    )  # fmt: skip
+
+
+@router.get("/eras/{history_id}/charts/curves.{form}")
+def curves_chart(
+    bench: TheBench, history_id: str, form: str, player: Name, narrow: bool = False
+) -> Response:
+    """Draw players' skill through time."""
+    _, history = bench.history(history_id)
+    names = [name.strip() for name in player.split(";") if name.strip()][:_MOST_CURVES]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NameWarning)
+        return chart_response(history.plot(*names, band="95"), form, narrow=narrow)
+
+
+@router.get("/eras/{history_id}/charts/pool.{form}")
+def level_chart(bench: TheBench, history_id: str, form: str, narrow: bool = False) -> Response:
+    """Draw the level of the pool over time."""
+    _, history = bench.history(history_id)
+    levels = api.histories.pool_levels(history)
+    return chart_response(pool_chart(levels, history.period), form, narrow=narrow)
+
+
+def _answer(wrong: list[str], ask: Any, otherwise: Any) -> Any:
+    """The answer to a question, or what is wrong with it in words."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NameWarning)
+            return ask()
+    except MilepostError as error:
+        wrong.append(str(error))
+        return otherwise
+
+
+def _shown_time(time: Any) -> str:
+    text = str(time)
+    return text.removesuffix(".0")
+
+
+def _level_told(levels: pl.DataFrame) -> str:
+    first, last = levels.row(0, named=True), levels.row(-1, named=True)
+    return (
+        f"Median {first['median']:.0f} in {_shown_time(first['time'])} "
+        f"({first['players']:,} players), {last['median']:.0f} in {_shown_time(last['time'])} "
+        f"({last['players']:,} players). Shaded: the middle half."
+    )

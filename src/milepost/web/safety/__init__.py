@@ -1,0 +1,1 @@
+"""What keeps the workbench safe: who may ask, what may come in, how it says no."""

@@ -1,0 +1,1 @@
+"""How things look on pages and in files."""

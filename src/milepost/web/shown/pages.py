@@ -1,0 +1,141 @@
+"""Pages from templates: everything that is not ours is escaped, and numbers are told alike."""
+
+from __future__ import annotations
+
+import math
+import time
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from milepost import __version__
+
+_TEMPLATES = Path(__file__).resolve().parents[1] / "templates"
+_MINUTE, _HOUR = 60, 3600
+NAV = (
+    ("/play", "Play"), ("/eras", "Eras"), ("/calibration", "Calibration"), ("/method", "Method"),
+)  # fmt: skip
+"""Pages that are reached from everywhere."""
+
+
+def render(request: Request, template: str, **values: Any) -> HTMLResponse:
+    """Return a page.
+
+    Parameters
+    ----------
+    request
+        What was asked.
+    template
+        The name of its template.
+    **values
+        What stands in it.
+    """
+    bench = request.app.state.bench
+    text = (
+        environment()
+        .get_template(template)
+        .render(
+            path=request.url.path,
+            nav=NAV,
+            version=__version__,
+            check_enabled=bench.settings.enable_check,
+            **values,
+        )
+    )
+    return HTMLResponse(text)
+
+
+@cache
+def environment() -> Environment:
+    """Return the templates, with their filters."""
+    made = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {
+        "points": points, "interval": interval, "number": number, "percent": percent,
+        "when": when, "lasting": lasting, "query": query, "decimal": decimal,
+        "state_word": state_word,
+    }  # fmt: skip
+    return made
+
+
+def points(value: float | None) -> str:
+    """Rating points, or a dash."""
+    return "–" if value is None else f"{value:.0f}".replace("-", "−")
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """An interval in words; an endless side has no bound."""
+    low = None if low is None or math.isinf(low) else low
+    high = None if high is None or math.isinf(high) else high
+    if low is None and high is None:
+        return "no bound"
+    if low is None:
+        return f"at most {points(high)}"
+    if high is None:
+        return f"at least {points(low)}"
+    return f"{points(low)} to {points(high)}"
+
+
+def number(value: float | None, digits: int = 0) -> str:
+    """A count with its thousands parted, or a dash."""
+    return "–" if value is None else f"{value:,.{digits}f}"
+
+
+def decimal(value: float | None, digits: int = 2) -> str:
+    """A figure with a real minus sign, or a dash."""
+    return "–" if value is None else f"{value:.{digits}f}".replace("-", "−")
+
+
+def percent(value: float | None, digits: int = 1) -> str:
+    """A share in per cent, or a dash."""
+    return "–" if value is None else f"{100 * value:.{digits}f} %"
+
+
+def when(seconds: float) -> str:
+    """A day."""
+    return datetime.fromtimestamp(seconds, tz=UTC).strftime("%-d %B %Y")
+
+
+def lasting(seconds: float | None) -> str:
+    """How long something takes, in words."""
+    if seconds is None:
+        return ""
+    if seconds < 2 * _MINUTE:
+        return f"about {max(seconds, 1):.0f} seconds"
+    if seconds < 2 * _HOUR:
+        return f"about {seconds / _MINUTE:.0f} minutes"
+    return f"about {seconds / _HOUR:.0f} hours"
+
+
+def days_left(until: float) -> str:
+    """How many days are left until a time."""
+    days = max((until - time.time()) / 86_400, 0)
+    return "today" if days < 1 else f"in {days:.0f} days"
+
+
+def query(pairs: Any) -> str:
+    """An address's question, from pairs; empty values are left out."""
+    items = pairs.items() if isinstance(pairs, dict) else pairs
+    return urlencode([(key, value) for key, value in items if value not in (None, "")])
+
+
+_STATES = {
+    "none": "not started", "waiting": "waiting for its turn", "running": "at work",
+    "stopping": "stopping", "stopped": "stopped", "done": "done", "failed": "failed",
+}  # fmt: skip
+
+
+def state_word(state: str) -> str:
+    """The state of a job, in words."""
+    return _STATES.get(state, state)
