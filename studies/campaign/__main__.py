@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from studies.campaign.documents import DOCUMENTS, try_documents
-from studies.campaign.faults import run_faults
+from studies.campaign.faults import known_faults, run_faults
 from studies.campaign.inputs import run_batch, run_inputs, try_one
 
 SHARES = {
@@ -57,6 +57,7 @@ def main() -> None:
     parser.add_argument("--inputs", type=int, default=100_000)
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--only", choices=("inputs", "faults"))
+    parser.add_argument("--show", action="store_true", help="the faults tried so far; try no more")
     parser.add_argument("--again", nargs=3, metavar=("KIND", "SEED", "NUMBER"))
     parser.add_argument("--batch", nargs=5, help=argparse.SUPPRESS)
     parser.add_argument("--documents", nargs=4, help=argparse.SUPPRESS)
@@ -97,7 +98,8 @@ def main() -> None:
         lines.append("")
     if given.only != "inputs":
         lines += ["| fault | command | tried | survived | seconds |", "|---|---|---|---|---|"]
-        for fault in run_faults(given.work, given.seed, given.kills):
+        found = run_faults(given.work, given.seed, given.kills)
+        for fault in known_faults(given.work) if given.show else found:
             failed += fault.tried - fault.survived
             lines.append(
                 f"| {fault.name} | {fault.command} | {fault.tried} | {fault.survived} | "

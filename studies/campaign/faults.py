@@ -118,11 +118,11 @@ def commands(inputs: Path) -> dict[str, Command]:
         "check": lambda _, o: [*check, "--store", _copied(o), "-o", str(o / "checks.csv")],
         "spreads": lambda _, o: ["spreads", *rate[1:], "-o", str(o / "s.parquet")],
     }  # fmt: skip
-    found = {name: Command(name, words, _bytes_of) for name, words in made.items()}
-    found["check"] = Command("check", made["check"], _checks)
-    found["analyse"] = Command(
+    found = {"analyse": Command(
         "analyse", lambda _, o: [*analyse, "--store", str(o / "store")], _rows_of_store
-    )
+    )}  # fmt: skip
+    found |= {name: Command(name, words, _bytes_of) for name, words in made.items()}
+    found["check"] = Command("check", made["check"], _checks)
     return found
 
 
@@ -208,10 +208,15 @@ def disturb(
     return None
 
 
+def known_faults(work: Path) -> list[Fault]:
+    """What earlier runs have found."""
+    return [Fault(**json.loads(path.read_text())) for path in sorted(work.glob("fault-*.json"))]
+
+
 def run_faults(work: Path, seed: int, kills: int) -> Iterator[Fault]:
     """Try every fault with every command; what is in the folder is not tried again."""
     inputs = work / "inputs"
-    make_inputs(inputs, times=6)
+    make_inputs(inputs, times=2)
     for command in commands(inputs).values():
         plan = {"SIGKILL": kills, "SIGTERM": max(1, kills // 5), "SIGHUP": max(1, kills // 10)}
         plan["SIGINT"] = max(1, kills // 10)
@@ -237,9 +242,15 @@ def run_faults(work: Path, seed: int, kills: int) -> Iterator[Fault]:
                 fault.seconds = time.monotonic() - begun
                 record.write_text(json.dumps(asdict(fault)))
             yield Fault(**json.loads(record.read_text()))
-    for name, trial in (("file size limit", limited), ("two runs on one store", together),
-                        ("reader leaves (SIGPIPE)", reader_leaves)):  # fmt: skip
-        yield _one(name, trial, inputs)
+    trials = {
+        "file size limit": limited, "small and read-only disks": small_disks,
+        "two runs on one store": together, "reader leaves (SIGPIPE)": reader_leaves,
+    }  # fmt: skip
+    for name, trial in trials.items():
+        record = work / f"fault-once-{name.replace(' ', '-')}.json"
+        if not record.exists():
+            record.write_text(json.dumps(asdict(_one(name, trial, inputs))))
+        yield Fault(**json.loads(record.read_text()))
 
 
 def _one(name: str, trial: Callable[[Path], tuple[str, str | None]], inputs: Path) -> Fault:
@@ -247,37 +258,54 @@ def _one(name: str, trial: Callable[[Path], tuple[str, str | None]], inputs: Pat
     command, problem = trial(inputs)
     if problem:
         print(f"{name}: {problem}", file=sys.stderr, flush=True)
-    return Fault(name, command, 1, int(problem is None), time.monotonic() - begun)
+    tried = command.count(",") + 1
+    return Fault(name, command, tried, tried if problem is None else 0, time.monotonic() - begun)
+
+
+LIMITED = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192)); "
+
+
+def refused(command: Command, inputs: Path, out: Path, before: str = "") -> str | None:
+    """Run a command that cannot write; returns what is wrong with the way it says so."""
+    done = subprocess.run(
+        [sys.executable, "-c", before + HASTY, *command.words(inputs, out)],
+        capture_output=True, check=False, text=True,
+    )  # fmt: skip
+    told = done.stderr.strip().splitlines()
+    left = [path.name for path in out.rglob("*.partial")]
+    if left:
+        return f"{command.name} left {left}"
+    if done.returncode == 0:
+        return None  # it needs no more room than there is
+    in_a_line = len(told) == 1 and told[0].startswith("milepost: cannot write ")
+    return None if done.returncode == 1 and in_a_line else f"{command.name}: {done.stderr[-300:]}"
 
 
 def limited(inputs: Path) -> tuple[str, str | None]:
     """Every command with room for 8 kB a file: one line, exit code 1, nothing half-written."""
     problems = []
-    names = []
-    for command in commands(inputs).values():
+    chosen = {name: each for name, each in commands(inputs).items() if name != "check"}
+    for command in chosen.values():
         with tempfile.TemporaryDirectory(prefix="campaign-") as name:
-            out = Path(name)
-            words = command.words(inputs, out)
-            # By prlimit in a shell-free way: Python sets the limit, then becomes the command.
-            code = (
-                "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192)); "
-                + HASTY
-            )
-            done = subprocess.run(
-                [sys.executable, "-c", code, *words], capture_output=True, check=False, text=True
-            )
-            names.append(command.name)
-            told = done.stderr.strip().splitlines()
-            if done.returncode == 0:
-                continue  # it needs no more
-            if done.returncode != 1 or "Traceback" in done.stderr or not told:
-                problems.append(f"{command.name}: {done.returncode} {done.stderr[-300:]}")
-            elif not told[-1].startswith("milepost: "):
-                problems.append(f"{command.name}: {told[-1]}")
-            left = [p.name for p in out.rglob("*.partial")]
-            if left:
-                problems.append(f"{command.name} left {left}")
-    return ", ".join(names), "; ".join(problems) or None
+            problems.append(refused(command, inputs, Path(name), LIMITED))
+    return ", ".join(chosen), "; ".join(filter(None, problems)) or None
+
+
+def small_disks(inputs: Path) -> tuple[str, str | None]:
+    """A disk of 16 kB, and one that may only be read, where they can be mounted."""
+    problems = []
+    chosen = {name: each for name, each in commands(inputs).items() if name != "check"}
+    for options in ("size=16k", "size=16k,ro"):
+        for command in chosen.values():
+            with tempfile.TemporaryDirectory(prefix="campaign-") as name:
+                mount = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", name]
+                if subprocess.run(mount, check=False, capture_output=True).returncode:
+                    return "none: no disk can be mounted here", None
+                try:
+                    problems.append(refused(command, inputs, Path(name)))
+                finally:
+                    subprocess.run(["umount", "-l", name], check=True)
+    return ", ".join(chosen), "; ".join(filter(None, problems)) or None
 
 
 def together(inputs: Path) -> tuple[str, str | None]:
