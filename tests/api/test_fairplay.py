@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from dataclasses import replace
@@ -59,6 +60,17 @@ def test_a_note_about_a_rating_stands_at_its_player(decisions: mp.Decisions) -> 
     told = found.table.filter(pl.col("warnings").str.contains("the Elo is missing in 1 of"))
     assert told["player"].to_list() == [key]
     assert not [note for note in found.notes if "Elo is missing" in note]
+
+
+def test_a_list_of_ratings_is_among_the_digests(decisions: mp.Decisions, tmp_path: Path) -> None:
+    key = sorted(decisions.table["mover"].unique())[0]
+    ratings = tmp_path / "list.csv"
+    ratings.write_text(f'player,elo\n"{key}",2222\nNobody Known,1500\n', encoding="utf-8")
+    found = mp.check(decisions, ratings=ratings)
+    digest = hashlib.sha256(ratings.read_bytes()).hexdigest()
+    assert digest in [about.get("sha256") for about in found.made["inputs"]]
+    assert found.table.filter(pl.col("player") == key)["elo"].to_list() == [2222]
+    assert [note for note in found.notes if note.startswith("1 row of the table of ratings")]
 
 
 def test_players_without_a_rating_get_the_same_ipr_and_no_test(

@@ -140,7 +140,7 @@ def test_a_whole_list_may_hold_others_and_counts_whole_names_only() -> None:
     assert rated.sources == {"ada": IN_THE_GAME, "cy": TABLE}
     assert elos(rated.table)["cy"] == {1920}
     (note,) = [note for note in rated.notes if not note.player]
-    assert "2 more rows" in note.text
+    assert note.text.startswith("2 rows of the table of ratings passed over")
 
 
 @pytest.mark.parametrize("item", ["Bo", "=1850", "Bo=", "", "Bo 1850"])

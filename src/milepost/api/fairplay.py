@@ -47,7 +47,7 @@ from milepost.intrinsic.rating.rate import rate as rate_groups
 from milepost.io.files import write_table
 from milepost.io.progress import Report
 from milepost.io.provenance import provenance
-from milepost.io.sources import Inputs
+from milepost.io.sources import Inputs, find_sources
 from milepost.tables import CHECKS, as_frame, is_frame
 
 REPORT_ENDINGS = (".html", ".htm", ".pdf")
@@ -346,7 +346,8 @@ def check(
         if rated.sources.get(key) != IN_THE_GAME
     )
     told = _told(how, chosen, read, wanted, given)
-    made = provenance("check", told, [dict(one) for one in read.inputs])
+    beside = [about for files in (ratings, known_games) for about in _digests(files)]
+    made = provenance("check", told, [*(dict(one) for one in read.inputs), *beside])
     looks = _enter(looked_at, store, made, board, found, tested)
     return Check(
         table=table,
@@ -361,6 +362,11 @@ def check(
         looks=looks,
         made=made,
     )
+
+
+def _digests(files: Any) -> list[dict[str, Any]]:
+    """What to say of files that figures rest on besides the games; a frame has no digest."""
+    return [] if files is None or is_frame(files) else find_sources(files).about()
 
 
 def check_report_ending(path: str | Path | None) -> None:

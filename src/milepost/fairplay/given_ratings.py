@@ -200,9 +200,10 @@ def _of_table(
     passed_over = ""
     if len(whole) and not all(_means_one(finder, name) for name in rows["name"].unique()):
         # A list of members: part of a stranger's name must not stand for somebody here.
+        lost = len(rows) - len(whole)
         passed_over = (
-            f"the table of ratings holds {len(rows) - len(whole):,} more rows that are nobody's in "
-            "these games by a whole name: they are passed over"
+            f"{lost:,} {'row' if lost == 1 else 'rows'} of the table of ratings passed over: no "
+            "player of these games has just such a name"
         )
         rows = whole
     ratings: dict[str, Rating] = {}
