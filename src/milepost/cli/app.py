@@ -181,4 +181,8 @@ app.command("demo")(demo.demo)
 def main() -> None:
     """Run the command line."""
     _stops.listen()
-    app()
+    try:
+        app()
+    except KeyboardInterrupt:  # before the command was begun
+        typer.echo(f"\nmilepost: {_stops.word}; nothing was begun", err=True)
+        sys.exit(_stops.code)
