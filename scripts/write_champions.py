@@ -32,6 +32,8 @@ CHAMPIONS = {
     "Fischer": 1972, "Karpov": 1978, "Kasparov": 1991, "Kramnik": 2001, "Anand": 2009,
     "Carlsen": 2014,
 }  # fmt: skip
+LAST_YEARS = {"fischer, robert james": 1992, "steinitz, william": 1900, "lasker, emanuel": 1941}
+"""Games under these names in later years are namesakes'."""
 BEST = 30
 PEAK_GAMES = 20
 """A peak lies in a year with so many games."""
@@ -59,7 +61,8 @@ def main() -> None:
         warnings.simplefilter("ignore", NameWarning)
         champions = [history.find(name, at=year).key for name, year in CHAMPIONS.items()]
     keys = list(dict.fromkeys([*champions, *best_of_all(history)]))
-    rows = history.curves.filter(pl.col("player").is_in(keys)).select(
+    last = pl.col("player").replace_strict(LAST_YEARS, default=9999)
+    rows = history.curves.filter(pl.col("player").is_in(keys) & (pl.col("time") <= last)).select(
         pl.col("player").str.to_titlecase(), pl.col("time").alias("year"),
         pl.col("mean", "sd").round(1), "games",
     )  # fmt: skip

@@ -187,14 +187,13 @@ def test_the_champions_figures() -> None:
     assert known.games > 3_000_000
     assert known.best["Elo"].is_sorted(descending=True)
     assert known.best["player"].n_unique() == len(known.best) >= 30
-    assert {"Kasparov, Gary", "Carlsen, Magnus", "Fischer, Robert James"} <= set(
-        known.best["player"].head(16)
-    )
+    assert {"Kasparov, Gary", "Carlsen, Magnus"} <= set(known.best["player"].head(5))
+    assert "Fischer, Robert James" in known.best["player"].head(20)
     assert known.curves["player"].n_unique() == 16
     assert known.best["±"].max() < 60  # type: ignore[operator]
     fischer = known.curves.filter(pl.col("player") == "Fischer, Robert James")
     assert fischer["time"].max() == 1992.0  # not the namesake's of 2007
-    assert fischer["piece"].unique().to_list() == [0, 1]
+    assert fischer["piece"].to_list()[-1] > 0
 
 
 def test_columns_in_a_dict_will_do() -> None:
