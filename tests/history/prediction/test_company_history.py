@@ -128,19 +128,19 @@ def test_the_command(games: pl.DataFrame, tmp_path: Path) -> None:
     path = tmp_path / "games.parquet"
     games.write_parquet(path)
     code, _, told = run(
-        "history", path, "--newcomers", "company", "--period", "month", "--save", tmp_path / "h"
+        "history", path, "--set", "newcomers=company", "--period", "month", "--save", tmp_path / "h"
     )
     assert code == 0, told
     assert "forecast, period month" in told
     assert "one pass forward" in told
     assert load_history(tmp_path / "h").model == mp.Forecast()
-    code, _, told = run("history", path, "--newcomers", "learn", "--save", tmp_path / "l")
+    code, _, told = run("history", path, "--set", "newcomers=learn", "--save", tmp_path / "l")
     assert code == 0, told
     assert load_history(tmp_path / "l").model.newcomers == "learn"  # type: ignore[union-attr]
     for arguments, words in (
-        (("--newcomers", "rating"), "expected one of none, learn, company"),
-        (("--newcomers", "company", "--model", "elo"), "is the model forecast, not elo"),
-        (("--newcomers", "company", "--period", "game"), "a period longer than a game"),
+        (("--set", "newcomers=rating"), "expected newcomers to be one of learn"),
+        (("--set", "newcomers=company", "--model", "elo"), "is the model forecast, not elo"),
+        (("--set", "newcomers=company", "--period", "game"), "a period longer than a game"),
     ):
         code, _, told = run("history", path, *arguments, "--save", tmp_path / "x")
         assert code == 1

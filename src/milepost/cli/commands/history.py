@@ -11,7 +11,7 @@ from milepost.cli import options, show
 MOVED = {
     f"--{name}": f"--set {name.replace('-', '_')}=VALUE"
     for name in (
-        "mu", "sigma", "draw", "first-mover", "margin-mu", "margin-sigma",
+        "mu", "sigma", "draw", "first-mover", "newcomers", "margin-mu", "margin-sigma",
         "margin-tau", "draw-form", "stage", "order", "seed", "tolerance", "max-sweeps",
     )
 }  # fmt: skip
@@ -43,15 +43,6 @@ def history(
     tau: Annotated[
         float | None,
         typer.Option("--tau", help="Standard deviation that a year adds to a skill."),
-    ] = None,
-    newcomers: Annotated[
-        str | None,
-        typer.Option(
-            "--newcomers",
-            help="Where newcomers begin: none (all at mu), learn (a level through time), or "
-            "company (by the players first met: the model forecast, which goes forward in time).",
-            show_default="learn for chess, else none",
-        ),
     ] = None,
     settings: options.Settings = None,
     preset: options.Preset = "auto",
@@ -88,8 +79,7 @@ def history(
     given = {name: options.value_of(text) for name, text in options.read_settings(settings).items()}
     frequent = {"beta": beta, "tau": tau, "workers": workers}
     given |= {name: value for name, value in frequent.items() if value is not None}
-    if newcomers is not None:
-        model, given = _with_newcomers(model, given, newcomers)
+    model = _with_newcomers(model, given)
     # What cannot be is refused before the results are read.
     options.check_preset(preset)
     api.model_and_sweeping(model, given)
@@ -121,17 +111,13 @@ def history(
         raise typer.Exit(1)
 
 
-def _with_newcomers(
-    model: str, given: dict[str, Any], newcomers: str
-) -> tuple[str, dict[str, Any]]:
-    """Take what was said of newcomers: a model of their own, or an option of the model."""
+def _with_newcomers(model: str, given: dict[str, Any]) -> str:
+    """Return the model: newcomers by their company are one of their own."""
     from milepost.errors import InputError
 
-    known = ("none", "learn", "company")
-    if newcomers not in known:
-        raise InputError(f"--newcomers: expected one of {', '.join(known)}; got {newcomers!r}")
-    if newcomers == "company":
-        if model not in ("ttt", "ttt-d", "forecast"):
-            raise InputError(f"--newcomers company is the model forecast, not {model}")
-        return "forecast", given
-    return model, {**given, "newcomers": None if newcomers == "none" else newcomers}
+    if given.get("newcomers") != "company":
+        return model
+    if model not in ("ttt", "ttt-d", "forecast"):
+        raise InputError(f"newcomers=company is the model forecast, not {model}")
+    del given["newcomers"]
+    return "forecast"
