@@ -57,6 +57,8 @@ from .api.ratings import rate as rate
 from .api.review import Review as Review
 from .api.review import game_turns as game_turns
 from .api.review import review as review
+from .api.sites import Sites as Sites
+from .api.sites import sites as sites
 from .choice.agent import Agent as Agent
 from .choice.depths import DepthScheme as DepthScheme
 from .choice.spreads import Spreads as Spreads
@@ -76,9 +78,12 @@ from .games.selection.criteria import Criteria as Criteria
 from .games.selection.criteria import Selection as Selection
 from .games.selection.criteria import milepost_grid as milepost_grid
 from .games.turns.replay import turns_of_games as turns_of_games
+from .history.joint.moves_fit import MovesFit as MovesFit
+from .history.joint.options import Moves as Moves
 from .history.models import TTT as TTT
 from .history.models import TTTD as TTTD
 from .history.models import Elo as Elo
+from .history.models import Forecast as Forecast
 from .history.models import Glicko2 as Glicko2
 from .history.models import TrueSkill as TrueSkill
 from .history.sweeping import Sweeping as Sweeping

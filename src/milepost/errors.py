@@ -12,14 +12,18 @@
     └── EngineError (also a RuntimeError)   an engine was not found, or does not do what it should
         ├── EngineDiedError                 its process ended
         ├── EngineTimeoutError              it did not answer in time
+        │   └── EngineSilentError           it printed nothing at all when it was to search
         └── EngineAnswerError               it answered something that makes no sense
 
     MilepostWarning (a UserWarning)         a caveat that the caller should see
-    └── MissingEvaluationsWarning           some turns are not in the evaluation store
+    ├── MissingEvaluationsWarning           some turns are not in the evaluation store
+    └── DoubtfulDecisionsWarning            a table of decisions may not be what it should be
 
 One bad game is never an exception: it is collected in the errors table and the rest goes on.
 Errors become exit codes in one place, `milepost.cli.app.main`.
 """
+
+_LONGEST = 400
 
 
 class MilepostError(Exception):
@@ -31,7 +35,14 @@ class InputError(MilepostError, ValueError):
 
 
 class TableError(InputError):
-    """A table lacks columns that a stage needs, or holds them in a wrong type."""
+    """A table lacks columns that a stage needs, or holds them in a wrong type.
+
+    Names and values of a table may hold anything: the message is made one line of bounded length.
+    """
+
+    def __init__(self, message: str):
+        text = " ".join("".join(c if c.isprintable() else " " for c in message).split())
+        super().__init__(text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ...")
 
 
 class NotAnalysedError(InputError):
@@ -62,6 +73,10 @@ class EngineTimeoutError(EngineError):
     """The engine did not answer in time."""
 
 
+class EngineSilentError(EngineTimeoutError):
+    """The engine printed nothing at all when it was to search."""
+
+
 class EngineAnswerError(EngineError):
     """The engine answered something that makes no sense."""
 
@@ -72,3 +87,7 @@ class MilepostWarning(UserWarning):
 
 class MissingEvaluationsWarning(MilepostWarning):
     """Some turns are not in the evaluation store, so they are not among the decisions."""
+
+
+class DoubtfulDecisionsWarning(MilepostWarning):
+    """A table of decisions lacks choices, or its values are not in order."""

@@ -99,8 +99,10 @@ class Table:
         try:
             return frame.select(*known, *others)
         except pl.exceptions.PolarsError as error:
+            # The first line says what; the others are hints for those who write expressions.
+            reason = str(error).strip().splitlines()[0]
             raise TableError(
-                f"the {self.name} table holds a value of a wrong type: {error}"
+                f"the {self.name} table holds a value of a wrong type: {reason}"
             ) from error
 
 
@@ -378,6 +380,33 @@ CURVES = Table(
         Column("games", _COUNT, "the player's games in the period"),
         Column("margin_mean", pl.Float64, "mean of the player's own draw margin; null = none"),
         Column("margin_sd", pl.Float64, "standard deviation of the draw margin; null = none"),
+        Column("elo", pl.Float64, "mean of the Elos printed beside the games; null = none printed"),
+        Column("intrinsic_mean", pl.Float64, "the skill as intrinsic Elo; null = no move evidence"),
+        Column("intrinsic_sd", pl.Float64, "its standard deviation, that of the era included"),
+        Column("moves_n", pl.Int64, "turns behind the move evidence here; null = none"),
+        Column("moves_site", pl.Float64, "what these moves say, Elo"),
+        Column("moves_sd", pl.Float64, "its standard deviation: turns, form and player, Elo"),
+    ),
+)
+
+SITES = Table(
+    "sites",
+    "what one player's moves in one period say about the rating: the move evidence of a history",
+    (
+        Column("player", _TEXT, "the player's key in the results table", True),
+        Column("time", None, "the period: a year, a date, or a number", True),
+        Column("reference", pl.Float64, "Elo at which score and information were taken", True),
+        Column("site", pl.Float64, "reference + score / information, Elo: one step, no maximum"),
+        Column("information", pl.Float64, "information of the turns about the rating, per Elo²"),
+        Column("dispersion", pl.Float64, "how much more player-games vary than agents"),
+        Column("n", pl.Int64, "turns"),
+        Column("games", pl.Int64, "games"),
+        Column("form_information", pl.Float64, "information with dispersion and form, per Elo²"),
+        Column("game_information", pl.List(pl.Float64), "information of each game's turns"),
+        Column("player_sd", pl.Float64, "how players of equal Elo differ, for life, Elo"),
+        Column("form_sd", pl.Float64, "how one player's games differ beyond that, Elo"),
+        Column("setup", _TEXT, "digest of the engine set-up behind the values"),
+        Column("design", _TEXT, "how turns were chosen: whole (games), random (turns) or other"),
     ),
 )
 
@@ -673,5 +702,5 @@ REVIEW_TRAPS = Table(
 TABLES = (
     GAMES, RESULTS, TURNS, EVALUATIONS, SPREADS, DECISIONS, FITS, RATINGS, CHECKS,
     REVIEW_POOLS, REVIEW_GROUPS, REVIEW_TURNS, REVIEW_GAMES, REVIEW_TRAPS, PLAYERS,
-    LIKELY_DUPLICATES, ERRORS, CURVES,
+    LIKELY_DUPLICATES, ERRORS, CURVES, SITES,
 )  # fmt: skip

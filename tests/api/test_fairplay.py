@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from dataclasses import replace
@@ -44,6 +45,59 @@ def test_every_player_has_a_row_with_turns_interval_and_power(screened: mp.Check
         assert table[name].null_count() == 0
     assert table["p"].is_between(0, 1).all()
     assert (table["e_worst"] <= table["e_value"]).all()
+
+
+def test_a_note_about_a_rating_stands_at_its_player(decisions: mp.Decisions) -> None:
+    key = sorted(decisions.table["mover"].unique())[0]
+    first = decisions.table.filter(pl.col("mover") == key)["game_id"][0]
+    here = (pl.col("game_id") == first) & (pl.col("mover") == key)
+    there = (pl.col("game_id") == first) & (pl.col("opponent") == key)
+    table = decisions.table.with_columns(
+        pl.when(~here).then("mover_elo").alias("mover_elo"),
+        pl.when(~there).then("opponent_elo").alias("opponent_elo"),
+    )
+    found = mp.check(replace(decisions, table=table))
+    told = found.table.filter(pl.col("warnings").str.contains("the Elo is missing in 1 of"))
+    assert told["player"].to_list() == [key]
+    assert not [note for note in found.notes if "Elo is missing" in note]
+
+
+def test_a_list_of_ratings_is_among_the_digests(decisions: mp.Decisions, tmp_path: Path) -> None:
+    key = sorted(decisions.table["mover"].unique())[0]
+    ratings = tmp_path / "list.csv"
+    ratings.write_text(f'player,elo\n"{key}",2222\nNobody Known,1500\n', encoding="utf-8")
+    found = mp.check(decisions, ratings=ratings)
+    digest = hashlib.sha256(ratings.read_bytes()).hexdigest()
+    assert digest in [about.get("sha256") for about in found.made["inputs"]]
+    assert found.table.filter(pl.col("player") == key)["elo"].to_list() == [2222]
+    assert [note for note in found.notes if note.startswith("1 row of the table of ratings")]
+
+
+def test_players_without_a_rating_get_the_same_ipr_and_no_test(
+    screened: mp.Check, decisions: mp.Decisions
+) -> None:
+    key = screened.table["player"][1]
+    table = decisions.table.with_columns(
+        pl.when(pl.col(side) != key).then(f"{side}_elo").alias(f"{side}_elo")
+        for side in ("mover", "opponent")
+    )
+    found = mp.check(replace(decisions, table=table))
+    before, after = (
+        part.table.sort("player").select("player", "rating", "low", "high")
+        for part in (screened, found)
+    )
+    assert before.rows() == after.rows()
+    rest = pl.col("player") != key
+    values = ["player", "index", "ln_e"]
+    with_all, without = (
+        part.table.filter(rest).sort("player").select(values) for part in (screened, found)
+    )
+    # Each performance is tested by itself, on its own rows of the one ladder.
+    assert np.allclose(with_all["ln_e"], without["ln_e"], rtol=0, atol=1e-9)
+    assert np.allclose(with_all["index"], without["index"], rtol=0, atol=1e-9)
+    assert found.table.filter(~rest)["index"].to_list() == [None]
+    with pytest.raises(InputError, match="has no rating from before the event"):
+        mp.check(replace(decisions, table=table), player=key, plan=mp.CheckPlan(full=True))
 
 
 def test_rows_stand_by_seed_not_by_index(screened: mp.Check, decisions: mp.Decisions) -> None:
@@ -161,7 +215,7 @@ def test_players_of_whom_nothing_is_analysed_are_listed_with_the_reason(
     found = mp.check(replace(rest, left_out=missing))
     row = found.table.row(by_predicate=pl.col("player") == key, named=True)
     assert row["turns"] == 0
-    assert "not analysed yet" in row["reason"]
+    assert "not analysed yet: complete them with milepost analyse" in row["reason"]
 
 
 def test_players_without_a_rating_get_a_rating_by_moves_but_no_test(

@@ -157,6 +157,11 @@ def test_it_shows_itself(history: mp.History) -> None:
     assert "56" in history._repr_html_()
 
 
+def test_columns_in_a_dict_will_do() -> None:
+    columns = {"time": [1, 2], "player_1": ["a", "a"], "player_2": ["b", "b"], "score": [1.0, 0.5]}
+    assert mp.fit_history(columns).games == 2
+
+
 def test_better_known_players_are_a_warning() -> None:
     frame = pl.DataFrame({
         "time": [1970] * 4, "player_1": ["fischer", *["fischer, robert"] * 3],

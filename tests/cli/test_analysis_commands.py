@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 import shutil
 import signal
@@ -16,7 +17,7 @@ from typing import Any
 import chess
 import polars as pl
 import pytest
-from tests.analysis.run.test_run import make_engine
+from tests.analysis.run.test_run import make_engine, searches
 from tests.cli.runner import run_inside
 from typer.testing import CliRunner, Result
 
@@ -96,18 +97,38 @@ def test_stores_merge(opera: Path, tmp_path: Path) -> None:
     assert len(EvaluationStore(tmp_path / "all").known_setups()) == 2
 
 
-@pytest.mark.usefixtures("_engine")
+# Finished positions are written at once, so that every kill comes after something is on disk.
+HASTY = (
+    "import milepost.analysis.run.run as run; run.SAVE_SECONDS = 0.1; "
+    "from milepost.cli.app import main; main()"
+)
+
+
 def test_kill_nine_at_random_moments_loses_nothing_that_was_stored(tmp_path: Path) -> None:
-    store = tmp_path / "store"
-    command = [sys.executable, "-m", "milepost", "analyse", str(FAMOUS), "--store", str(store)]
-    command += ["--depth", "4", "-j", "2"]
-    for wait in (1.2, 2.0, 2.9, 3.7, 4.4):
+    program = make_engine(tmp_path / "engine", "time.sleep(0.02)")
+    store, games = tmp_path / "store", tmp_path / "games.pgn"
+    games.write_text("[Event ".join(FAMOUS.read_text(encoding="utf-8").split("[Event ")[:4]))
+    command = [sys.executable, "-c", HASTY, "analyse", str(games), "--store", str(store)]
+    command += ["--depth", "1", "-j", "1", "--engine", str(program)]
+    moments = random.Random(19)
+    kept = 0
+    for _ in range(3):
         process = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
-        time.sleep(wait)
+        before = len(list(store.glob("shards/part-*")))
+        give_up = time.monotonic() + 120
+        # Only then a kill can lose something.
+        while len(list(store.glob("shards/part-*"))) == before and time.monotonic() < give_up:
+            time.sleep(0.01)
+        time.sleep(moments.uniform(0.0, 0.3))
+        assert process.poll() is None, "it was done before it could be killed"
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+        stored = len(EvaluationStore(store).read())
+        assert stored > kept
+        kept = stored
     done = subprocess.run(command, capture_output=True, check=True, text=True)
     assert "0 failed" in done.stderr
+    assert f"{kept:,} in the store already" in done.stderr
     undisturbed = tmp_path / "undisturbed"
     subprocess.run([*command[:6], str(undisturbed), *command[7:]], check=True, capture_output=True)
     ours, theirs = EvaluationStore(store), EvaluationStore(undisturbed)
@@ -115,6 +136,46 @@ def test_kill_nine_at_random_moments_loses_nothing_that_was_stored(tmp_path: Pat
     # Nothing twice: as many rows on disk as different ones.
     rows = sum(pl.read_parquet(path).height for path in ours.files())
     assert rows == ours.read().height
+
+
+@pytest.mark.parametrize(
+    ("how", "code", "word"), [(signal.SIGTERM, 143, "terminated"), (signal.SIGHUP, 129, "hung up")]
+)
+def test_schedulers_and_closed_terminals_lose_nothing_that_is_done(
+    tmp_path: Path, how: signal.Signals, code: int, word: str
+) -> None:
+    program = make_engine(tmp_path / "engine", "time.sleep(0.05)")
+    store = tmp_path / "store"
+    command = [sys.executable, "-m", "milepost", "analyse", str(FAMOUS), "--store", str(store)]
+    command += ["--depth", "1", "-j", "1", "--engine", str(program)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True)
+    log = program.parent / "searches"
+    give_up = time.monotonic() + 120
+    while time.monotonic() < give_up and not (log.exists() and searches(program) >= 5):
+        time.sleep(0.02)
+    process.send_signal(how)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == code, told
+    assert f"milepost: {word}; the same command goes on where this one stopped" in told.decode()
+    assert b"Traceback" not in told
+    # The position that was being searched is the only one that is missing.
+    assert len(EvaluationStore(store).read()) >= searches(program) - 1 >= 4
+
+
+def test_an_engine_that_never_searches_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("milepost.analysis.engine.uci.SILENT_SECONDS", 0.3)
+    program = make_engine(tmp_path / "engine", "continue")
+    done = CliRunner().invoke(
+        app,
+        ["analyse", str(FAMOUS), "--store", str(tmp_path / "store"), "--engine", str(program),
+         "-j", "1", "-q"],
+    )  # fmt: skip
+    assert done.exit_code == 1
+    (told,) = done.stderr.strip().splitlines()
+    assert "gave no bestmove within 0.3 s, nor anything else" in told
+    assert "never answered a search" in told
 
 
 @pytest.mark.usefixtures("_engine")

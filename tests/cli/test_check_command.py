@@ -46,9 +46,10 @@ def test_an_event_is_screened(store: Path, tmp_path: Path, monkeypatch: pytest.M
     assert "The event as a whole" in shown
     assert "evidence, not a judgement" in told
     assert "Looks taken with this store: 1" in told
-    drawn = [line for line in shown.splitlines() if "no room for" not in line]
-    table = [line for line in drawn if line.lstrip().startswith("Player")]
-    assert max(map(len, table)) <= 80
+    assert max(map(len, shown.splitlines())) <= 80
+    (heading,) = [line for line in shown.splitlines() if "index" in line and "sees" in line]
+    assert heading.split()[:3] == ["player", "Elo", "turns"]
+    assert " of 14 " in shown  # a score says of how many games
     assert len(pl.read_parquet(out)) == 8
 
 
@@ -69,6 +70,7 @@ def test_one_performance_in_full(store: Path, tmp_path: Path) -> None:
     ("arguments", "told"),
     [
         (["--full"], "--player"),
+        (["--player", "Quillfeather"], "--full"),
         (["--report", "page.docx"], "HTML or PDF"),
         (["--elo", "Quillfeather"], "NAME=ELO"),
         (["--elo", "Nobody Known=2000"], "Nobody Known"),

@@ -136,9 +136,11 @@ def test_all_problems_of_a_table_are_told_at_once() -> None:
 
 def test_a_whole_list_may_hold_others_and_counts_whole_names_only() -> None:
     table = pl.DataFrame({"name": ["Rømer, B", "Else", "romer, CY"], "elo": [1500, 1600, 1920]})
-    rated = with_given_ratings(PLAIN, table=table, whole_list=True)
+    rated = with_given_ratings(PLAIN, table=table)
     assert rated.sources == {"ada": IN_THE_GAME, "cy": TABLE}
     assert elos(rated.table)["cy"] == {1920}
+    (note,) = [note for note in rated.notes if not note.player]
+    assert note.text.startswith("2 rows of the table of ratings passed over")
 
 
 @pytest.mark.parametrize("item", ["Bo", "=1850", "Bo=", "", "Bo 1850"])

@@ -157,7 +157,7 @@ def test_games_of_teams_go_to_the_general_graph() -> None:
         Game(time=time, teams=[[one], [two]], scores=[score, 1 - score])
         for time, one, two, score in frame.select("time", "player_1", "player_2", "score").rows()
     ]
-    general, fast = fit(games, tolerance=1e-5), fit(frame, tolerance=1e-5)
+    general, fast = fit(games, tolerance=1e-5), fit(frame, draw="share", tolerance=1e-5)
     assert general.log_evidence == pytest.approx(fast.log_evidence, abs=1e-5)
     both = general.curves.join(fast.curves, on=["player", "time"])
     assert both.height == fast.nodes
@@ -173,7 +173,7 @@ def test_games_of_teams_answer_the_same_questions() -> None:
         for time, one, two, score in frame.select("time", "player_1", "player_2", "score").rows()
     ]
     # Dated games, a year each: the two-player core is the independent answer.
-    general, fast = fit(games, tolerance=1e-5), fit(frame, tolerance=1e-5)
+    general, fast = fit(games, tolerance=1e-5), fit(frame, draw="share", tolerance=1e-5)
     assert general.curves["time"].to_list() == fast.curves["time"].to_list()
     assert general.rank(1902, games=5)["player"].to_list() == (
         fast.rank(1902, games=5)["player"].to_list()

@@ -478,7 +478,9 @@ def test_an_error_while_writing_leaves_the_old_file(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_written_is_told_by_its_name(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match=r"cannot write .*absent/picture\.png: No such file"):
+    with pytest.raises(
+        OutputError, match=r"cannot write .*absent/picture\.png: there is no folder"
+    ):
         write_bytes(tmp_path / "absent" / "picture.png", b"new")
 
 

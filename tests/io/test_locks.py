@@ -57,7 +57,7 @@ def test_whoever_writes_a_file_waits_for_others(tmp_path: Path) -> None:
 
 def test_no_folder_is_made_for_a_lock(tmp_path: Path) -> None:
     with (
-        pytest.raises(OutputError, match=r"cannot write .*absent.*No such file"),
+        pytest.raises(OutputError, match=r"cannot write .*absent.*there is no folder"),
         locked(tmp_path / "absent" / "table.csv"),
     ):
         pass

@@ -19,6 +19,7 @@ from milepost.report.check_charts import (
     index_chart,
     power_chart,
     qq_chart,
+    round_labels,
 )
 
 
@@ -108,6 +109,12 @@ def test_evidence_has_its_words_and_rounds() -> None:
     assert ">round<" in text
     assert ">1,000<" in text
     assert ">games, in order<" in svg_text(evidence_chart(views.full_test(rounds=False).sequence))
+
+
+def test_rounds_are_called_by_their_numbers_unless_these_come_twice() -> None:
+    assert round_labels(["1.4", "2.1", "10.3"]) == ["1", "2", "10"]
+    assert round_labels(["1.1", "1.2", "2.1"]) == ["1.1", "1.2", "2.1"]
+    assert round_labels(["1", None]) == ["1", ""]
 
 
 @pytest.mark.parametrize("ln_e", [-30.0, 0.0, 1400.0])

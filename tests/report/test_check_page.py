@@ -220,8 +220,8 @@ def test_the_evidence_is_told_with_its_bound_its_floor_and_its_power() -> None:
     )
     assert "match and error 0.62" in text
     assert "1 to 10,000" in text
-    assert "best for the player" in text
-    assert "worst for the player" in text
+    assert "smallest E" in text
+    assert "largest E" in text
     assert "I prepared these lines." in text
 
 

@@ -36,7 +36,7 @@ def marks(chart: Any) -> list[dict[str, Any]]:
 
 
 def test_points_are_the_historys_own_and_widen_in_a_gap(history: History) -> None:
-    points = curve_points(history, ["Ann"])
+    points = curve_points(history, ["Ann"], gap=30.0)
     assert points["time"].to_list() == [float(year) for year in range(1970, 1993)]
     for row in points.iter_rows(named=True):
         belief = history.skill("Ann", row["time"])
@@ -49,7 +49,7 @@ def test_points_are_the_historys_own_and_widen_in_a_gap(history: History) -> Non
 
 
 def test_a_time_range_and_its_errors(history: History) -> None:
-    part = curve_points(history, ["Ann", "Bob"], first="1971", last=1973)
+    part = curve_points(history, ["Ann", "Bob"], first="1971", last=1973, gap=30.0)
     assert part.height == 6
     with pytest.raises(InputError, match="no games in this time"):
         curve_points(history, ["Ann"], first=1993)
@@ -67,8 +67,8 @@ def test_the_band_is_as_wide_as_it_says(history: History, band: str, wide: float
 
 
 def test_lines_are_solid_dashed_and_dotted(history: History) -> None:
-    points = curve_points(history, ["Ann", "Bob"])
-    plain = curve_points(fit(RESULTS, "ttt"), ["Ann", "Bob"])
+    points = curve_points(history, ["Ann", "Bob"], gap=30.0)
+    plain = curve_points(fit(RESULTS, "ttt"), ["Ann", "Bob"], gap=30.0)
     drawn = marks(curves_chart(points, beside=plain))
     assert [mark["type"] for mark in drawn] == ["area", "line", "line", "line"]
     assert [mark.get("strokeDash") for mark in drawn] == [None, [7, 4], [2, 3], None]
@@ -83,7 +83,14 @@ def test_lines_are_solid_dashed_and_dotted(history: History) -> None:
 def test_models_without_answers_have_their_curves_alone() -> None:
     points = curve_points(fit(RESULTS, "elo"), ["Ann"])
     assert points["time"].to_list() == [1970.0, 1971.0, 1972.0, 1992.0]
-    assert [m["type"] for m in marks(curves_chart(points))] == ["line"]
+    assert points["piece"].to_list() == [0, 0, 0, 1]
+    assert [m["type"] for m in marks(curves_chart(points))] == ["line", "point"]
+
+
+def test_times_that_are_no_years_have_no_long_gaps() -> None:
+    days = RESULTS.with_columns(time=pl.col("time") - 1970)
+    assert curve_points(fit(days, period=1.0), ["Ann"])["piece"].unique().to_list() == [0]
+    assert curve_points(fit(RESULTS, period="game"), ["Ann"])["piece"].unique().to_list() == [0]
 
 
 def test_a_surface_marks_its_best_cell() -> None:

@@ -72,3 +72,14 @@ def test_where_there_is_no_bound_an_arrow_says_so() -> None:
     expected = {"triangle-left": ["no low"], "triangle-right": ["no high"]}
     assert shapes(bars_chart(rows, rows["label"].to_list(), 0.95)) == expected
     assert shapes(curve_chart(CURVE, rows, 0.95)) == expected
+
+
+def test_the_legend_shows_the_marks_of_the_chart() -> None:
+    layers, _ = layers_of(bars_chart(table(BOUNDED), ["bounded"], 0.95))
+    points = [layer["encoding"] for layer in layers if layer["mark"]["type"] == "point"]
+    assert len(points) == 2
+    for encoding in points:
+        # One field for stroke, shape and filling: Vega makes one legend of the three.
+        assert {encoding[name]["field"] for name in ("stroke", "shape", "fill")} == {"what"}
+        assert encoding["shape"]["scale"]["range"] == ["circle", "diamond"]
+        assert encoding["fill"]["scale"]["range"][1] == "white"

@@ -10,3 +10,4 @@ from . import persons as persons
 from . import play as play
 from . import ratings as ratings
 from . import review as review
+from . import sites as sites

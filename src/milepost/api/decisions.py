@@ -16,15 +16,21 @@ from milepost.analysis.spreads.build import LIMIT_PAWNS, NOT_ANALYSED, make_deci
 from milepost.analysis.spreads.option_values import MATE_PAWNS
 from milepost.analysis.store.reading import find_reading
 from milepost.analysis.store.store import EvaluationStore
-from milepost.errors import InputError, MissingEvaluationsWarning, NotAnalysedError
+from milepost.errors import (
+    DoubtfulDecisionsWarning,
+    InputError,
+    MissingEvaluationsWarning,
+    NotAnalysedError,
+    TableError,
+)
 from milepost.games.load import read_turns
 from milepost.games.players.find import PlayerFinder
 from milepost.games.turns.replay import BOOK_MOVES
-from milepost.io.files import read_table, write_table
+from milepost.io.files import read_table, typed_table, write_table
 from milepost.io.progress import Report
 from milepost.io.provenance import provenance, read_provenance
 from milepost.io.sources import Inputs, find_sources
-from milepost.tables import as_frame
+from milepost.tables import CONTEXT, DECISIONS, OPTION, Column, Table, as_frame
 
 
 @dataclass(frozen=True)
@@ -76,7 +82,10 @@ class Decisions:
 
     def __repr__(self) -> str:
         """Return what there is, in a few lines."""
-        lines = [f"{len(self):,} decisions of {self.table['mover'].n_unique():,} players"]
+        whose = ""
+        if "mover" in self.table.columns:
+            whose = f" of {self.table['mover'].n_unique():,} players"
+        lines = [f"{len(self):,} decisions{whose}"]
         if self.setup:
             lines.append(f"set-up {self.setup}: {self.setup_text}")
         lines += [f"{count:>9,} {name}" for name, count in self.counts.items() if count]
@@ -135,6 +144,8 @@ class Decisions:
         wanted = list(typed)
         if not wanted:
             return self
+        if "mover" not in self.table.columns:
+            raise InputError("these decisions do not say who decided: they lack the column mover")
         movers = self.table.group_by("mover").agg(pl.col("game_id").n_unique().alias("games"))
         names = self.names
         finder = PlayerFinder(
@@ -224,9 +235,52 @@ def decisions(
     return found.of_players([player] if isinstance(player, str) else player)
 
 
+def _with_lists(table: pl.DataFrame, path: str) -> pl.DataFrame:
+    """Read the lists of decisions that were written as CSV."""
+    if table.schema.get("values") != pl.String:
+        return table
+    of_options = [
+        Column(name, pl.List(pl.Float64), "") for name in table.columns if name.startswith(OPTION)
+    ]
+    of_turns = [Column(name, pl.Float64, "") for name in table.columns if name.startswith(CONTEXT)]
+    known = [column for column in DECISIONS.columns if column.name in table.columns]
+    return typed_table(table, Table("decisions", "", (*known, *of_options, *of_turns)), path)
+
+
+def _looked_at(table: pl.DataFrame) -> pl.DataFrame:
+    """Return a table of decisions; warn of what would else be rated in silence."""
+    numbers = table.schema.get("values")
+    if not isinstance(numbers, pl.List) or not numbers.inner.is_numeric() or not len(table):
+        return table  # what it lacks is told where it is needed
+    if "chosen" in table.columns:
+        listed = pl.lit(True)
+        if table.schema.get("unlisted", pl.String).is_numeric():
+            listed = pl.col("unlisted").fill_null(0) == 0
+        unknown = int(table.select((pl.col("chosen").is_null() & listed).sum()).item())
+        if unknown == len(table):
+            raise TableError("no decision says which option was chosen: the column chosen is empty")
+        if unknown:
+            warnings.warn(
+                f"{unknown:,} of {len(table):,} decisions do not say which option was chosen: they "
+                "count as choices outside the options",
+                DoubtfulDecisionsWarning,
+                stacklevel=4,
+            )
+    falls = pl.col("values").list.diff().list.max() > 0
+    unordered = int(table.select(falls.sum()).item())
+    if unordered:
+        warnings.warn(
+            f"the values of {unordered:,} of {len(table):,} decisions are not best first: they are "
+            "put in order, and the chosen option is counted as the values were given",
+            DoubtfulDecisionsWarning,
+            stacklevel=4,
+        )
+    return table
+
+
 def _of_tables(inputs: Any, setup: str | None) -> Decisions:
     if _is_frame(inputs):
-        return Decisions(as_frame(inputs), setup=setup or "")
+        return Decisions(_looked_at(as_frame(inputs)), setup=setup or "")
     sources = find_sources(inputs)
     if not sources.are_tables:
         raise InputError(
@@ -234,7 +288,7 @@ def _of_tables(inputs: Any, setup: str | None) -> Decisions:
         )
     frames, setups = [], {}
     for source in sources:
-        frames.append(read_table(source.name))
+        frames.append(_with_lists(read_table(source.name), source.name))
         told = read_provenance(source.name).get("options", {})
         if isinstance(told, dict) and told.get("digest"):
             setups[str(told["digest"])] = told.get("setup")
@@ -245,7 +299,7 @@ def _of_tables(inputs: Any, setup: str | None) -> Decisions:
     digest = setup or next(iter(setups), "")
     details = setups.get(digest)
     return Decisions(
-        pl.concat(frames, how="diagonal_relaxed"),
+        _looked_at(pl.concat(frames, how="diagonal_relaxed")),
         setup=digest,
         setup_details=details if isinstance(details, dict) else {},
         inputs=tuple(sources.about()),

@@ -42,11 +42,12 @@ from milepost.fairplay.simulate import DRAWS
 from milepost.fairplay.standard_scores import correlation_text
 from milepost.games.rounds import round_number, round_numbers
 from milepost.intrinsic.calibration.calibration import Calibration
+from milepost.intrinsic.rating.likelihood_grid import Ladder, climb
 from milepost.intrinsic.rating.rate import rate as rate_groups
 from milepost.io.files import write_table
 from milepost.io.progress import Report
 from milepost.io.provenance import provenance
-from milepost.io.sources import Inputs
+from milepost.io.sources import Inputs, find_sources
 from milepost.tables import CHECKS, as_frame, is_frame
 
 REPORT_ENDINGS = (".html", ".htm", ".pdf")
@@ -314,12 +315,18 @@ def check(
     honest = honest_players(chosen)
     read = _up_to(read, how.after_round)
     rated = with_given_ratings(read.table, elos=list((elos or {}).items()), table=ratings)
+    keys = [_key(rated, read, name) for name in wanted]
+    # Ratings and tests stand on the same ladder, which is most of the work.
+    testable = chosen.map.reading == "likelihood" and len(rated.sources) > 0
+    ladder = climb(Spreads.from_table(rated.table), chosen.map.path) if testable else None
     board = make_board(
-        rated.table, chosen, honest, juries=_juries(replace(read, table=rated.table), store)
-    )
+        rated.table, chosen, honest, juries=_juries(replace(read, table=rated.table), store),
+        ladder=ladder,
+    )  # fmt: skip
     found = performances(board, rating_sd=dict(rated.rating_sds))
-    table, indexed, mirror_notes = _screened(board, found, rated, read, how)
-    tested = [_named(read, name, found) for name in wanted] if how.full else []
+    table, indexed, mirror_notes = _screened(board, found, rated, read, how, ladder)
+    by_key = {each.player: each for each in found}
+    tested = [by_key[key] for key in dict.fromkeys(keys)] if how.full else []
     variants = _variants(board, known_games, workers) if tested else ()
     full = tuple(
         full_test(
@@ -339,7 +346,8 @@ def check(
         if rated.sources.get(key) != IN_THE_GAME
     )
     told = _told(how, chosen, read, wanted, given)
-    made = provenance("check", told, [dict(one) for one in read.inputs])
+    beside = [about for files in (ratings, known_games) for about in _digests(files)]
+    made = provenance("check", told, [*(dict(one) for one in read.inputs), *beside])
     looks = _enter(looked_at, store, made, board, found, tested)
     return Check(
         table=table,
@@ -354,6 +362,11 @@ def check(
         looks=looks,
         made=made,
     )
+
+
+def _digests(files: Any) -> list[dict[str, Any]]:
+    """What to say of files that figures rest on besides the games; a frame has no digest."""
+    return [] if files is None or is_frame(files) else find_sources(files).about()
 
 
 def check_report_ending(path: str | Path | None) -> None:
@@ -406,13 +419,18 @@ def _screened(
     rated: RatedDecisions,
     read: Decisions,
     how: CheckPlan,
+    ladder: Ladder | None,
 ) -> tuple[pl.DataFrame, list[Performance], list[str]]:
     """The table, and the performances that have an index."""
     chosen = board.calibration
     ipr = rate_groups(
-        rated.table, chosen, ["player"], setup=read.setup, level=how.level, competence=False
-    )
+        rated.table, chosen, ["player"], setup=read.setup, level=how.level, competence=False,
+        ladder=ladder,
+    )  # fmt: skip
     missing = _missing_turns(read, how.after_round)
+    told_of: dict[str, list[str]] = {}
+    for note in rated.notes:
+        told_of.setdefault(note.player, []).append(note.text)
     mirror = mirror_test(board.table, chosen, board.ladder, pull=board.honest.pull)
     by_key = {row["player"]: row for row in mirror.iter_rows(named=True)}
     performance_of = {each.player: each for each in found}
@@ -423,7 +441,7 @@ def _screened(
             name: row[name] for name in ("rating", "low", "high", "player_low", "player_high")
         }
         values |= {"player": key, "turns": row["n"], "games": row["games"]}
-        values["warnings"] = row["warnings"]
+        values["warnings"] = "; ".join([*filter(None, [row["warnings"]]), *told_of.get(key, [])])
         real = performance_of.get(key)
         if real is None:
             values["reason"] = "no rating from before the event: give one"
@@ -498,12 +516,14 @@ def _without_turns(read: Decisions, last: int | None) -> dict[str, str]:
     }
 
 
-def _named(read: Decisions, name: str, found: Sequence[Performance]) -> Performance:
-    keys = read.of_players([name]).table["mover"].unique().to_list()
-    performance = next((each for each in found if each.player in keys), None)
-    if performance is None:
+def _key(rated: RatedDecisions, read: Decisions, name: str) -> str:
+    """Whom a name means: somebody with a rating, or there is no test."""
+    keys = read.of_players([name]).table["mover"].unique()
+    has_rating = pl.col("mover").is_in(keys.implode()) & pl.col("mover_elo").is_not_null()
+    known = sorted(rated.table.filter(has_rating)["mover"].unique().to_list())
+    if not known:
         raise InputError(f"{name} has no rating from before the event, so no test: give one")
-    return performance
+    return str(known[0])
 
 
 def _variants(
@@ -556,7 +576,7 @@ def _notes(
     read: Decisions,
     how: CheckPlan,
 ) -> dict[str, None]:
-    notes = [note.text for note in rated.notes]
+    notes = [note.text for note in rated.notes if not note.player]
     if honest.caution:
         notes.append(honest.caution)
     notes.append(f"honest play: {honest.rests_on}")

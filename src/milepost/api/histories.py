@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -16,6 +16,19 @@ from milepost.errors import InputError
 from milepost.games.load import read_results
 from milepost.games.results.choose import ChosenResults, are_chess, choose_results, white_of
 from milepost.games.results.from_table import parse_mapping
+from milepost.history.career import BEST_WINS, Career, career_of
+from milepost.history.comparison import percent
+from milepost.history.doubles import likely_doubles
+from milepost.history.field import (
+    NORMS,
+    FieldForecast,
+    NormForecast,
+    NormRule,
+    forecast_field,
+    norm_in_field,
+)
+from milepost.history.joint.moves_fit import ASSUMPTION
+from milepost.history.joint.options import Moves
 from milepost.history.models import (
     TTT,
     TTTD,
@@ -25,12 +38,12 @@ from milepost.history.models import (
     model_type,
 )
 from milepost.history.periods import checked_period as check_period
-from milepost.history.result import percent
+from milepost.history.scales import SCALES, printed_elo
 from milepost.history.sweeping import Sweeping
 from milepost.history.teams.game import Game
 from milepost.history.tuning.search import free_numbers, read_axes, search_limit
 from milepost.history.tuning.tune import Tuning, parse_values
-from milepost.io.files import write_text
+from milepost.io.files import read_table, write_text
 from milepost.io.progress import Report
 from milepost.io.provenance import provenance
 from milepost.io.sources import Sources, find_sources
@@ -40,8 +53,13 @@ if TYPE_CHECKING:
     import altair as alt
 
 __all__ = [
+    "ASSUMPTION",
+    "NORMS",
+    "SCALES",
     "ChosenResults",
     "History",
+    "Moves",
+    "NormRule",
     "Sweeping",
     "Tuning",
     "about",
@@ -76,6 +94,7 @@ class History(stage.History):
     def plot(
         self, *players: str, band: str = "sd", beside: stage.History | None = None,
         margins: bool = True, first: Any = None, last: Any = None, title: str = "",
+        gap: float | None = None, scale: str | None = None,
     ) -> alt.TopLevelMixin:  # fmt: skip
         """Return a chart of players' skill through time.
 
@@ -94,23 +113,180 @@ class History(stage.History):
             The time range; `None` = the whole lives.
         title
             What stands above.
+        gap
+            Where there are no games for longer than this, a curve is broken; `None` = five years,
+            where the times are years or dates.
+        scale
+            See `on`; `None` = intrinsic Elo where there is move evidence, with the results-only
+            curve dashed and the sites as points; else the history's own.
         """
         from milepost.report.history_curves import curve_points, curves_chart
 
-        keys = list(dict.fromkeys(self.find(name).key for name in players))
+        if scale is not None:
+            return self.on(scale).plot(
+                *players, band=band, beside=beside, margins=margins, first=first, last=last,
+                title=title, gap=gap,
+            )  # fmt: skip
+        keys = list(dict.fromkeys(self.key_of(name) for name in players))
         if not keys:
             raise InputError("expected at least one player to plot")
+        if self.moves is not None:
+            if beside is not None:
+                raise InputError(
+                    "the joint scale is not drawn beside another history: choose results or elo"
+                )
+            from milepost.report.joint_charts import joint_chart
+
+            return joint_chart(
+                self, keys, band=band, first=first, last=last, title=title, subtitle=[self.about]
+            )
         said, other = [self.about], None
         if beside is not None:
             names = [self.name_of(key) for key in keys]
-            known = [beside.find(key if key in set(beside.curves["player"]) else name).key
+            known = [beside.key_of(key if key in set(beside.curves["player"]) else name)
                      for key, name in zip(keys, names, strict=True)]  # fmt: skip
-            other = curve_points(beside, known, first=first, last=last)
+            other = curve_points(beside, known, first=first, last=last, gap=gap)
             said.append(f"dotted: {about(beside)}")
-        points = curve_points(self, keys, first=first, last=last)
+        said += self.scale.lines
+        points = curve_points(self, keys, first=first, last=last, gap=gap)
         return curves_chart(
-            points, band=band, beside=other, margins=margins, title=title, subtitle=said
+            points, band=band, beside=other, margins=margins, title=title, subtitle=said,
+            unit=self.scale.unit,
+        )  # fmt: skip
+
+    def career(self, player: str, *, wins: int = BEST_WINS) -> Career:
+        """Return a player's career: years, games, peak, draw margin, and the best wins.
+
+        Parameters
+        ----------
+        player
+            The name, or a part of it.
+        wins
+            How many of the best wins.
+        """
+        return career_of(self, self.key_of(player), wins=wins)
+
+    def search(self, typed: str) -> pl.DataFrame:
+        """Return the players whose names hold some words, or are spelled much like them.
+
+        Returns
+        -------
+        polars.DataFrame
+            player (the key), name, games, first, last (times with games), and peak (the highest
+            mean); the best known first.
+        """
+        near = self._finder.search(typed)
+        curves = self.curves.filter(pl.col("player").is_in(near["key"].to_list()))
+        lives = curves.group_by("player").agg(
+            first=pl.col("time").min(), last=pl.col("time").max(), peak=pl.col("mean").max()
         )
+        return near.rename({"key": "player"}).join(lives, on="player", maintain_order="left")
+
+    def doubles(self, ranking: pl.DataFrame) -> list[list[str]]:
+        """Return groups of keys of a ranking that may be one person each."""
+        return likely_doubles(self, ranking)
+
+    def field(
+        self, player: str, opponents: Sequence[str], time: Any,
+        *, movers: Sequence[int | None] | None = None,
+    ) -> FieldForecast:  # fmt: skip
+        """Return the expected score against a field, and the chance of every score.
+
+        Parameters
+        ----------
+        player
+            The player.
+        opponents
+            The opponents, one a game.
+        time
+            When: the beliefs of that time count.
+        movers
+            For each game 1 = the player moves first, 2 = the opponent; `None` = nobody does.
+        """
+        keys = [self.key_of(name) for name in opponents]
+        return forecast_field(self, self.key_of(player), keys, time, movers=movers)
+
+    def norm(
+        self, player: str, opponents: Sequence[str], time: Any, *, title: str = "GM",
+        rule: NormRule | None = None, score: float | None = None,
+        ratings: Mapping[str, float] | None = None, movers: Sequence[int | None] | None = None,
+    ) -> NormForecast:  # fmt: skip
+        """Return the chance of a title norm, or of a score, in a field.
+
+        Parameters
+        ----------
+        player, opponents, time, movers
+            As for `field`.
+        title
+            GM, IM, WGM or WIM: the performance that FIDE's title regulations ask for.
+        rule
+            Another rule.
+        score
+            A score to reach instead; then no ratings are needed.
+        ratings
+            Opponents' ratings, by the names given; the others' are those printed beside their games
+            nearest to the time.
+
+        Raises
+        ------
+        InputError
+            If somebody is not known, has no rating, or there is no such title.
+        """
+        keys = [self.key_of(name) for name in opponents]
+        forecast = forecast_field(self, self.key_of(player), keys, time, movers=movers)
+        if score is not None:
+            if not 0.0 <= score <= len(keys):
+                raise InputError(f"expected a score from 0 to {len(keys)}, got {score:g}")
+            return NormForecast(forecast, f"{score:g} of {len(keys)} points", score)
+        if rule is None and title not in NORMS:
+            raise InputError(f"expected a title of {', '.join(NORMS)}; got {title!r}")
+        given = {self.key_of(name): float(value) for name, value in (ratings or {}).items()}
+        moment = self.moment(time)
+        rated: list[float] = []
+        for key in keys:
+            elo = given.get(key, printed_elo(self, key, moment))
+            if elo is None:
+                raise InputError(f"no rating of {self.name_of(key)} is known near {time}: give one")
+            rated.append(elo)
+        wanted = f"a performance of {rule.performance:.0f}" if rule else f"a norm for {title}"
+        return norm_in_field(forecast, rated, rule or NORMS[title], wanted)
+
+    def sensitivity(
+        self, group: Any = "top:100", *, reference: Any = None, deeper: Any = None,
+        progress: Report | None = None,
+    ) -> pl.DataFrame:  # fmt: skip
+        """Return how a group's level changed under other assumptions, fitted anew.
+
+        Parameters
+        ----------
+        group, reference
+            See `inflation`.
+        deeper
+            Sites without the first moves of games (`milepost.sites`, first_move), or their file.
+        progress
+            Called after each fit.
+        """
+        from milepost.history.joint.sensitivity import sensitivity_of
+
+        sites, _ = _move_evidence(deeper)
+        return sensitivity_of(self, group, reference=reference, deeper=sites, progress=progress)
+
+    def plot_inflation(
+        self, group: Any = "top:100", *, reference: Any = None, title: str = ""
+    ) -> alt.TopLevelMixin:
+        """Return a chart of a group's level through time, with its band and the turns behind it.
+
+        Parameters
+        ----------
+        group, reference
+            See `inflation`.
+        title
+            What stands above.
+        """
+        from milepost.report.joint_charts import inflation_chart
+
+        table = self.inflation(group, reference=reference)
+        return inflation_chart(table, title=title, subtitle=[self.about, ASSUMPTION])
 
     @property
     def about(self) -> str:
@@ -139,6 +315,8 @@ def fit_history(
     first: int | None = None,
     last: int | None = None,
     sweeping: Sweeping | None = None,
+    moves: Any = None,
+    joining: Moves | None = None,
     progress: Report | None = None,
 ) -> History:
     """Fit every player's skill over time to results.
@@ -164,6 +342,11 @@ def fit_history(
         Only the results of these years, both included.
     sweeping
         How near to the fixed point to go.
+    moves
+        Move evidence, for a joint history: a table of sites (`milepost.sites`), its file, or a
+        table of player, time, mean and sd.
+    joining
+        How it enters: `Moves`.
     progress
         Called after every sweep.
 
@@ -196,18 +379,31 @@ def fit_history(
     """
     if isinstance(results, list | tuple) and results and isinstance(results[0], Game):
         found = stage.fit_history(
-            results, model, period=period, sweeping=sweeping, progress=progress
-        )
+            results, model, period=period, sweeping=sweeping, moves=moves, joining=joining,
+            progress=progress,
+        )  # fmt: skip
         return _whole(found, {}, ())
     chosen = choose(results, mapping=mapping, skip_fast=skip_fast, first=first, last=last)
+    sites, inputs = _move_evidence(moves)
     if model is None:
-        model = TTT.for_chess() if chosen.chess else TTT()
+        plain = TTT() if sites is None else TTT(newcomers="learn")
+        model = TTT.for_chess() if chosen.chess else plain
     found = stage.fit_history(
-        chosen.table, model, period=period, sweeping=sweeping, progress=progress
-    )
+        chosen.table, model, period=period, sweeping=sweeping, moves=sites, joining=joining,
+        progress=progress,
+    )  # fmt: skip
     options = {**described(model), "period": period, **chosen.choices}
-    made = provenance("history", options, [dict(each) for each in chosen.inputs])
+    if found.moves is not None:
+        options["moves"] = asdict(found.moves.options)
+    made = provenance("history", options, [*(dict(each) for each in chosen.inputs), *inputs])
     return _whole(found, made, chosen.said)
+
+
+def _move_evidence(moves: Any) -> tuple[Any, list[dict[str, Any]]]:
+    """The table of some move evidence, and name, size and digest of its file."""
+    if isinstance(moves, str | Path):
+        return read_table(moves), find_sources(moves).about()
+    return getattr(moves, "table", moves), []
 
 
 def load_history(folder: str | Path) -> History:
@@ -298,6 +494,8 @@ def choose(
     """
     if isinstance(results, ChosenResults):
         return results
+    if isinstance(results, Mapping):
+        results = pl.DataFrame(results)
     bounds: dict[str, Any] = {"skip_fast": skip_fast, "first": first, "last": last}
     wanted = parse_mapping(mapping) if isinstance(mapping, str) else dict(mapping or {})
     sources = find_sources(results) if _are_paths(results) else None
@@ -424,10 +622,11 @@ def about(history: stage.History) -> str:
         fast = "fast games count like the others"
     elif kept.get("fast"):
         fast = f"{kept['fast_games']:,} fast games count like the others"
+    joint = "" if history.moves is None else f", {history.moves.turns:,} turns of moves"
     state = "" if history.converged else ", NOT CONVERGED"
     return (
         f"{history.model.name}, period {history.period}, {history.games:,} games of "
-        f"{history.players:,} players, {fast}{state}"
+        f"{history.players:,} players, {fast}{joint}{state}"
     )
 
 

@@ -285,14 +285,15 @@ def likelihood(
     chosen = find_calibration(calibration, rated)
     warning = chosen.refuse_other(rated.setup, force=force)
     table = rated.table
-    count = table["mover"].n_unique()
+    # A table of another trade need not say who chose: then it is one chooser's.
+    count = table["mover"].n_unique() if "mover" in table.columns else 1
     if count > 1:
         raise InputError(f"these are moves of {count} players: name one of them")
     told = follow(
         Spreads.from_table(table), chosen, list(elo), prior=belief, level=level,
         shares=shares_of(table),
     )  # fmt: skip
-    about = ["game_id", "mover", *(name for name in ("opponent",) if name in table.columns)]
+    about = [name for name in ("game_id", "mover", "opponent") if name in table.columns]
     games = table.select(about).with_columns(told.turns["group"])
     after = told.games.join(
         games.group_by("group", maintain_order=True).first(), on="group", how="left"

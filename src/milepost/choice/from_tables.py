@@ -70,7 +70,8 @@ def option_arrays(
             *(pl.col(name).cast(pl.Float64).alias(f"_{name}") for name in (weight, rating) if name),
         )
     except pl.exceptions.PolarsError as error:
-        raise TableError(f"the table of options holds a value of a wrong type: {error}") from error
+        reason = str(error).strip().splitlines()[0]
+        raise TableError(f"the table of options holds a value of a wrong type: {reason}") from error
     empty = (numbers["key"].is_null() | numbers["value"].is_null()).arg_true()
     if len(empty):
         raise TableError(

@@ -1,13 +1,16 @@
 """The `milepost` command; the one place where errors become exit codes.
 
 Exit codes: 0 done (perhaps with warnings), 1 failed or `--strict` found errors, 2 an unknown
-command or option, 130 interrupted.
+command or option, 130 interrupted, 143 terminated (SIGTERM), 129 hung up (SIGHUP); the messages are
+listed in docs/exit_codes.md.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from types import FrameType
 from typing import Annotated, Any
 
 import typer
@@ -18,6 +21,7 @@ from milepost.cli.commands import (
     analyse,
     bots,
     calibrate,
+    career,
     check,
     demo,
     fit_rows,
@@ -25,8 +29,10 @@ from milepost.cli.commands import (
     follow,
     games,
     history,
+    inflation,
     likelihood,
     models,
+    norm,
     play,
     players,
     plot,
@@ -60,6 +66,33 @@ _RESUMES = {
 """Commands that keep what they have done when they are interrupted."""
 
 
+_STOPS = {"SIGTERM": "terminated", "SIGHUP": "hung up"}
+"""Signals that schedulers and closed terminals send: they stop a command as Ctrl-C does."""
+
+
+class _StopSignals:
+    """Turns the signals of `_STOPS` into the interrupt that every job knows how to end by."""
+
+    def __init__(self) -> None:
+        self.word, self.code = "interrupted", 130
+
+    def listen(self) -> None:
+        for name in _STOPS:
+            number = getattr(signal, name, None)  # Windows has no SIGHUP
+            # nohup has a command ignore SIGHUP: then it stays ignored.
+            if number is not None and signal.getsignal(number) == signal.SIG_DFL:
+                signal.signal(number, self._stop)
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        # One is enough: a second one shall not disturb the saving.
+        signal.signal(number, signal.SIG_IGN)
+        self.word, self.code = _STOPS[signal.Signals(number).name], 128 + number
+        raise KeyboardInterrupt
+
+
+_stops = _StopSignals()
+
+
 class _Group(TyperGroup):
     """The commands, with errors turned into messages and exit codes."""
 
@@ -72,8 +105,8 @@ class _Group(TyperGroup):
         except KeyboardInterrupt:
             kept = ctx.invoked_subcommand in _RESUMES
             later = "goes on where this one stopped" if kept else "begins anew"
-            typer.echo(f"\nmilepost: interrupted; the same command {later}", err=True)
-            raise typer.Exit(130) from None
+            typer.echo(f"\nmilepost: {_stops.word}; the same command {later}", err=True)
+            raise typer.Exit(_stops.code) from None
         except BrokenPipeError:
             # The reader of our output (head, less) has left: not an error of ours.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -133,6 +166,10 @@ app.command("history", cls=pointing(history.MOVED))(history.history)
 app.command("rank")(questions.rank)
 app.command("predict")(questions.predict)
 app.command("compare")(questions.compare)
+app.command("career")(career.career)
+app.command("search")(career.search)
+app.command("norm")(norm.norm)
+app.command("inflation")(inflation.inflation)
 app.command("tune", cls=pointing(tune.MOVED))(tune.tune)
 app.command("plot")(plot.plot)
 app.command("reproduce")(reproduce.reproduce)
@@ -143,4 +180,5 @@ app.command("demo")(demo.demo)
 
 def main() -> None:
     """Run the command line."""
+    _stops.listen()
     app()

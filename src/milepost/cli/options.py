@@ -123,7 +123,22 @@ AnswerTable = Annotated[
     typer.Option("--output", "-o", metavar="OUT", help="Write a table; - is standard output."),
 ]
 AtTime = Annotated[
-    str, typer.Option("--at", metavar="TIME", help="A year, a date (1972-07-11), or a number.")
+    str,
+    typer.Option(
+        "--at",
+        metavar="TIME",
+        help="A year, a month (1972-07), a date (1972-07-11), a number, or now (the last time "
+        "with games).",
+    ),
+]
+Scale = Annotated[
+    str | None,
+    typer.Option(
+        "--scale",
+        help="points or results (results alone), elo (the same, by a straight line to the Elos "
+        "printed beside the games), or joint (intrinsic Elo: results and moves).",
+        show_default="joint where there is move evidence, else points",
+    ),
 ]
 
 

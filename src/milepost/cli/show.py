@@ -262,9 +262,9 @@ def print_table(
 ) -> None:
     """Print a table for people, as wide as the terminal allows; numbers stand to the right.
 
-    The first column says whose row it is and always stays. Where the table is too wide, first the
-    columns in `drop_first` are left out, one by one in that order, then others from the right; a
-    line says which.
+    The first column says whose row it is and always stays. Where the table is too wide, columns
+    stand closer together; if that is not enough, first the columns in `drop_first` are left out,
+    one by one in that order, then others from the right; a line says which.
 
     Parameters
     ----------
@@ -287,9 +287,15 @@ def print_table(
     cells = [[_cell(value) for value in row] for row in rows]
     least = _least_widths(columns, rows, cells, whole)
     console = Console(width=width, highlight=False, soft_wrap=False)
-    places = _fitting(columns, least, console.width, keep, drop_first)
+    gap = _WIDE_GAP if _width(least, _WIDE_GAP) <= console.width else _NARROW_GAP
+    places = _fitting(columns, least, console.width, keep, drop_first, gap)
     numeric = {place for place in places if _is_numeric(rows, place)}
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    table = Table(
+        title=title,
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1) if gap == _WIDE_GAP else (0, 1, 0, 0),
+    )
     for place in places:
         table.add_column(
             columns[place],
@@ -304,9 +310,34 @@ def print_table(
     lost = [name for place, name in enumerate(columns) if place not in places]
     if lost:
         names = ", ".join(lost)
-        typer.echo(f"no room for: {names} (a wider terminal shows them, -o FILE writes them)")
+        say(f"no room for: {names} (a wider terminal shows them, -o FILE writes them)")
 
 
+def say(text: str, *, err: bool = False) -> None:
+    """Print a line for people: a terminal gets it broken between words, what goes on indented."""
+    import textwrap
+
+    from rich.console import Console
+
+    stream = sys.stderr if err else sys.stdout
+    asked = os.environ.get("COLUMNS", "")
+    if stream.isatty() or asked.isdigit():
+        indent = " " * (len(text) - len(text.lstrip()) + 2)
+        width = Console(stderr=err).width
+        text = "\n".join(
+            textwrap.wrap(
+                text,
+                width,
+                subsequent_indent=indent,
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+        )
+    typer.echo(text, err=err)
+
+
+_WIDE_GAP, _NARROW_GAP = 3, 2
+"""Blanks between columns, where there is room and where there is not."""
 _TEXT_WIDTH = 16
 """Texts wider than this may be broken over lines before a column is left out."""
 _NAME_WIDTH = 24
@@ -344,20 +375,25 @@ def _least_widths(
     return widths
 
 
+def _width(least: Sequence[int], gap: int) -> int:
+    """How wide a table of such columns is: blanks beside and between them, and one at the edge."""
+    return sum(width + gap for width in least) + 1
+
+
 def _fitting(
     columns: Sequence[str],
     least: list[int],
     room: int,
     keep: Sequence[str],
     drop_first: Sequence[str],
+    gap: int,
 ) -> list[int]:
     """The places of the columns that there is room for."""
     places = list(range(len(columns)))
     spare = [columns.index(name) for name in drop_first if name in columns]
     spare += [place for place in reversed(places) if place not in spare]
     for place in spare:
-        # A blank on both sides of a column, and one around and between them.
-        if sum(least[each] + 3 for each in places) + 1 <= room:
+        if _width([least[each] for each in places], gap) <= room:
             break
         if place != 0 and columns[place] not in keep:
             places.remove(place)

@@ -97,7 +97,6 @@ def with_given_ratings(
     *,
     elos: Iterable[tuple[str, float]] = (),
     table: str | Path | pl.DataFrame | Any | None = None,
-    whole_list: bool = False,
 ) -> RatedDecisions:
     """Return decisions in which every player has the rating from before the event.
 
@@ -113,10 +112,9 @@ def with_given_ratings(
         player. See `parse_elos`.
     table
         A file or frame with the columns `player` or `name`, `elo`, and perhaps `rating_sd`. Rows
-        without a rating, or with 0, as lists of members have them, give nothing.
-    whole_list
-        The table is a list of many who are not in these games: only whole names count there, and
-        rows that mean nobody are passed over.
+        without a rating, or with 0, as lists of members have them, give nothing. If some row means
+        nobody in these games, the table is taken as a list of many: only whole names count there,
+        and other rows are passed over; a note says how many.
 
     Returns
     -------
@@ -136,7 +134,7 @@ def with_given_ratings(
         raise TableError(f"the decisions table needs the columns {', '.join(missing)}")
     players = _players_of(frame)
     finder = PlayerFinder(players)
-    by_table = {} if table is None else _of_table(table, players, finder, whole_list=whole_list)
+    by_table, passed_over = ({}, "") if table is None else _of_table(table, players, finder)
     by_hand = _of_items(elos, finder)
     ratings = by_table | by_hand
 
@@ -158,6 +156,8 @@ def with_given_ratings(
     rated = known.filter(pl.col("elo").is_not_null())["player"].unique()
     sources = {key: ratings[key].source if key in ratings else IN_THE_GAME for key in sorted(rated)}
     notes = _notes(in_games, ratings)
+    if passed_over:
+        notes = (RatingNote("", passed_over), *notes)
     sds = {key: rating.sd for key, rating in sorted(ratings.items()) if rating.sd is not None}
     return RatedDecisions(_replaced(frame, numbered, known), sources, sds, notes)
 
@@ -190,13 +190,22 @@ def _of_items(items: Iterable[tuple[str, float]], finder: PlayerFinder) -> dict[
 
 
 def _of_table(
-    table: Any, players: pl.DataFrame, finder: PlayerFinder, *, whole_list: bool
-) -> dict[str, Rating]:
+    table: Any, players: pl.DataFrame, finder: PlayerFinder
+) -> tuple[dict[str, Rating], str]:
+    """The ratings of a table, and what to say of rows that were passed over."""
     shown = "the table of ratings" if is_frame(table) else str(table)
     rows = _rating_rows(as_frame(table) if is_frame(table) else read_ratings(table), shown)
-    if whole_list:
-        whole = {*normalise_names(players["name"]), *normalise_names(players["key"])} - {None}
-        rows = rows.filter(normalise_names(rows["name"]).is_in(sorted(whole)))
+    names = {*normalise_names(players["name"]), *normalise_names(players["key"])} - {None}
+    whole = rows.filter(normalise_names(rows["name"]).is_in(sorted(names)))
+    passed_over = ""
+    if len(whole) and not all(_means_one(finder, name) for name in rows["name"].unique()):
+        # A list of members: part of a stranger's name must not stand for somebody here.
+        lost = len(rows) - len(whole)
+        passed_over = (
+            f"{lost:,} {'row' if lost == 1 else 'rows'} of the table of ratings passed over: no "
+            "player of these games has just such a name"
+        )
+        rows = whole
     ratings: dict[str, Rating] = {}
     problems: list[str] = []
     for name, number, sd in rows.iter_rows():
@@ -208,7 +217,15 @@ def _of_table(
     if problems:
         more = f"; and {len(problems) - _LISTED:,} more" if len(problems) > _LISTED else ""
         raise InputError(f"{shown}: {'; '.join(problems[:_LISTED])}{more}")
-    return ratings
+    return ratings, passed_over
+
+
+def _means_one(finder: PlayerFinder, name: str) -> bool:
+    try:
+        finder.find(name)
+    except InputError:
+        return False
+    return True
 
 
 def _rating_rows(frame: pl.DataFrame, shown: str) -> pl.DataFrame:
@@ -348,7 +365,7 @@ def _choice(part: pl.DataFrame, elos: list[int]) -> str:
         where = "the first game" if first["round"] is None else f"round {first['round']}"
         others = ", ".join(str(elo) for elo in elos[1:])
         return (
-            f"the Elo differs between games of one event: {elos[0]} in {where}, later {others}; "
+            f"the Elo differs between games of one event: {elos[0]} in {where}, later {others}: "
             f"{elos[0]} is used for all games, since only a rating from before the event keeps the "
             "guarantee"
         )

@@ -88,6 +88,7 @@ def make_board(
     honest: HonestPlayers,
     *,
     juries: Sequence[tuple[str, Floats]] = (),
+    ladder: Ladder | None = None,
 ) -> Board:
     """Work out what all tests need.
 
@@ -99,6 +100,8 @@ def make_board(
         The agents and the people.
     juries
         Further assistants: a name, and the probability of every option of the rated decisions.
+    ladder
+        That of all decisions in the table, if it is there already.
 
     Raises
     ------
@@ -109,7 +112,10 @@ def make_board(
         raise InputError(
             f"the map of {calibration.name} gives no likelihood of moves: take another"
         )
-    rated = table.filter(pl.col("mover_elo").is_not_null(), pl.col("mover").is_not_null())
+    has_rating = table.select(
+        pl.col("mover_elo").is_not_null() & pl.col("mover").is_not_null()
+    ).to_series()
+    rated = table.filter(has_rating)
     if not len(rated):
         raise InputError("no turn is of a player with a rating: give ratings from before the event")
     spreads = Spreads.from_table(rated)
@@ -122,7 +128,9 @@ def make_board(
         calibration=calibration,
         honest=honest,
         prepared=prepared,
-        ladder=climb(prepared, path),
+        ladder=climb(prepared, path)
+        if ladder is None
+        else ladder.take(np.flatnonzero(has_rating.to_numpy())),
         scores=turn_scores(prepared, path, own),
         helped=helped,
         assistants=(*menu.HELPERS, *(name for name, _ in juries)),

@@ -162,7 +162,10 @@ def no_index(turns: int, wanted: int) -> str:
         Turns that the store does not hold yet.
     """
     if wanted > (1 - LEAST_SHARE) * (turns + wanted):
-        return f"{wanted:,} of {turns + wanted:,} turns are not analysed yet"
+        return (
+            f"{wanted:,} of {turns + wanted:,} turns are not analysed yet: complete them with "
+            "milepost analyse EVENT.pgn --store STORE"
+        )
     if turns < LEAST_TURNS:
         return f"{turns} turns: fewer than {LEAST_TURNS}"
     return ""

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from milepost.errors import InputError
+from milepost.errors import InputError, TableError
 from milepost.games.duplicates import find_duplicates
 from milepost.games.pgn.blocks import Chunk
 from milepost.games.pgn.readers import HEADER_BATCH, errors_table, read_chunk, read_headers
@@ -290,7 +290,10 @@ def results_of_tables(
         raise InputError("names are either kept as they are or joined by aliases, not both")
     pieces, refused = [], [ERRORS.empty()]
     for name, frame in tables:
-        rows, bad = results_of_table(frame, mapping, source=name)
+        try:
+            rows, bad = results_of_table(frame, mapping, source=name)
+        except TableError as error:
+            raise error if name is None else TableError(f"{name}: {error}") from error
         pieces.append(rows)
         problems = bad.select(
             pl.lit("unreadable").alias("kind"),

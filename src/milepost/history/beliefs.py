@@ -65,6 +65,9 @@ class Lives:
     """For each row, its place on the player's own clock where drift runs on that one (a step for
     each of his games) and not on `clock`; a value then holds until his next game. `None` = drift
     runs on `clock`."""
+    pace: Floats | None = None
+    """For each row, how much faster than usual a value drifts until the next row (newcomers may
+    change faster); `None` = as usual."""
 
     def rows_of(self, player: str) -> tuple[int, int]:
         """Return where a player's rows begin and end.
@@ -94,6 +97,9 @@ class Lives:
         gap_past = np.where(has_past, moment - self.clock[last], np.inf)
         gap_future = np.where(has_future, self.clock[after] - moment, np.inf)
         drift_past, drift_future = gap_past, gap_future
+        if self.pace is not None:
+            pace = self.pace[last]
+            drift_past, drift_future = pace * gap_past, pace * gap_future
         if self.steps is not None:
             drift_past = np.zeros(len(row))
             drift_future = np.where(has_past, self.steps[after] - self.steps[last], 0.0)
@@ -108,6 +114,18 @@ class Lives:
             pi += known * shrink
             tau += np.where(use, self.table[rows[chosen], column + 1], 0.0) * shrink
         return chosen.astype(np.int64), self.offset + tau / pi, 1.0 / np.sqrt(pi), last[chosen]
+
+    def at_rows(self) -> tuple[Floats, Floats]:
+        """Return mean and sd of every row at its own time: past and future meet there."""
+        clock = self.clock if self.steps is None else self.steps
+        ends = self.start[1:] - 1
+        future, gap = np.zeros((len(clock), 2)), np.zeros(len(clock))
+        future[:-1], gap[:-1] = self.table[1:, 2:], np.diff(clock)
+        future[ends], gap[ends] = 0.0, 0.0
+        shrink = 1.0 / (1.0 + future[:, 0] * gap * self.drift)
+        pi = self.table[:, 0] + future[:, 0] * shrink
+        tau = self.table[:, 1] + future[:, 1] * shrink
+        return self.offset + tau / pi, 1.0 / np.sqrt(pi)
 
     def covariance(self, player: str, moment_1: float, moment_2: float) -> float:
         """Return the covariance of one player's values at two moments.
@@ -130,9 +148,14 @@ class Lives:
                 # Before the first game only the future speaks: the chain runs backwards there.
                 return self._before_first(player, low, high, variance)
             pi = self.table[row, 0]
-            known = 1.0 / pi + self.drift * (here - self.clock[row])
-            gain *= known / (known + self.drift * (there - here))
+            drift = self._drift_after(row)
+            known = 1.0 / pi + drift * (here - self.clock[row])
+            gain *= known / (known + drift * (there - here))
         return gain * variance
+
+    def _drift_after(self, row: int) -> float:
+        """Variance that a unit of the clock adds behind a row."""
+        return self.drift if self.pace is None else self.drift * float(self.pace[row])
 
     def _row(self, begin: int, end: int, moment: float) -> int:
         """The last row up to a moment; begin - 1 if there is none."""
@@ -163,19 +186,25 @@ class Lives:
             clock, moment = self.steps, float(self.steps[max(row, begin)])
         else:
             clock = self.clock
+        drift = self._drift_after(max(row, begin))
         if row >= begin:
-            shrink = 1.0 / (1.0 + self.table[row, 0] * self.drift * (moment - clock[row]))
+            shrink = 1.0 / (1.0 + self.table[row, 0] * drift * (moment - clock[row]))
             pi, tau = self.table[row, 0] * shrink, self.table[row, 1] * shrink
         if row + 1 < end:
             after = row + 1
-            shrink = 1.0 / (1.0 + self.table[after, 2] * self.drift * (clock[after] - moment))
+            shrink = 1.0 / (1.0 + self.table[after, 2] * drift * (clock[after] - moment))
             pi += self.table[after, 2] * shrink
             tau += self.table[after, 3] * shrink
         return float(pi), float(tau)
 
 
-def lives_of(records: Records, chains: Chains, *, offset: float, drift: float) -> Lives:
-    """Return what the messages of a history say about each player's past and future."""
+def lives_of(
+    records: Records, chains: Chains, *, offset: float, drift: float, pace: Floats | None = None
+) -> Lives:
+    """Return what the messages of a history say about each player's past and future.
+
+    `pace` says for each node how much faster than usual values drift behind it.
+    """
     order = np.lexsort((records.node_period, records.node_player))
     past = chains.belief - chains.backward
     future = chains.belief - chains.forward
@@ -192,6 +221,7 @@ def lives_of(records: Records, chains: Chains, *, offset: float, drift: float) -
         offset=offset,
         drift=drift,
         steps=own_steps(counts) if records.period == "game" else None,
+        pace=None if pace is None else pace[order],
     )
 
 

@@ -15,8 +15,20 @@ from scipy.special import ndtr
 from milepost.errors import InputError
 from milepost.history.baselines.histories import fit_elo, fit_glicko2
 from milepost.history.beliefs import lives_of
-from milepost.history.models import TTT, TTTD, Elo, Glicko2, Model, TrueSkill, checked_model
+from milepost.history.joint.join import Joined, join
+from milepost.history.joint.options import Moves
+from milepost.history.models import (
+    TTT,
+    TTTD,
+    Elo,
+    Forecast,
+    Glicko2,
+    Model,
+    TrueSkill,
+    checked_model,
+)
 from milepost.history.periods import checked_period, clock_of
+from milepost.history.prediction.company import forecast_history
 from milepost.history.prediction.forward import (
     filter_log_evidence,
     log_loss_by_period,
@@ -24,10 +36,10 @@ from milepost.history.prediction.forward import (
 )
 from milepost.history.records import Floats, Records, read_records
 from milepost.history.result import History, Kept
+from milepost.history.scales import with_printed_elos
 from milepost.history.solver.convergence import (
     Convergence,
     ConvergenceWarning,
-    converge,
 )
 from milepost.history.sweeping import Sweeping
 from milepost.history.teams.fit import fit_teams
@@ -37,15 +49,17 @@ from milepost.history.teams.rate import draw_margin
 from milepost.history.ttt.from_model import (
     check_movers,
     fresh_state,
-    learning_of,
     state_log_evidence,
 )
+from milepost.history.ttt.learned_margin import converge_model
 from milepost.history.ttt.own_margins import TTTDState
 from milepost.history.ttt.state import TTTState
 from milepost.io.progress import Report
 from milepost.tables import CURVES, RESULTS
 
-_KEPT_COLUMNS = ["time", "player_1", "player_2", "score", "first_mover", "weight", "event"]
+_KEPT_COLUMNS = [
+    "time", "player_1", "player_2", "score", "first_mover", "weight", "event", "elo_1", "elo_2",
+]  # fmt: skip
 
 _Gaussian = TTT | TTTD | TrueSkill
 
@@ -57,6 +71,8 @@ def fit_history(
     period: str | float = "year",
     sweeping: Sweeping | None = None,
     names: Mapping[str, str] | None = None,
+    moves: Any = None,
+    joining: Moves | None = None,
     progress: Report | None = None,
 ) -> History:
     """Fit every player's skill over time.
@@ -84,6 +100,12 @@ def fit_history(
     names
         Players' names as written, by the keys that the results have; `None` = they are taken from
         the columns name_1 and name_2 if there are such.
+    moves
+        Move evidence: a table of sites (`milepost.tables.SITES`), or one with the columns player,
+        time, mean and sd. The history is then a joint one, on the scale of the moves too; without a
+        model it learns the level of newcomers. For `TTT` and `TTTD` alone.
+    joining
+        How move evidence enters; `None` = the defaults of `Moves`.
     progress
         Called after every sweep with a `milepost.history.Sweep`.
 
@@ -103,14 +125,20 @@ def fit_history(
     SkippedResultsWarning
         If rows were left out.
     ConvergenceWarning
-        If the fixed point was not reached, or a number of the answer is not finite.
+        If the fixed point was not reached, or a number of the answer is not finite. As
+        `FarRatingsWarning` where ratings run away.
+    MovesWarning
+        If move evidence was left out, or is not what it should be.
 
     References
     ----------
     Dangauthier, Herbrich, Minka & Graepel (2007), TrueSkill Through Time. NIPS 20.
     """
-    model = TTT() if model is None else checked_model(model)
+    if model is None:
+        model = TTT() if moves is None else TTT(newcomers="learn")
+    model = checked_model(model)
     checked_period(period)
+    _check_joining(results, model, moves, joining)
     if sweeping is not None and not isinstance(model, TTT | TTTD):
         raise InputError(
             f"the model {model.name} makes one pass: tolerance, max_sweeps and workers mean "
@@ -128,8 +156,22 @@ def fit_history(
     elif isinstance(model, Glicko2):
         found = fit_glicko2(records, model)
     else:
-        found = _fit_two(records, frame, model, sweeping, progress, None)
-    return replace(found, names=known)
+        joint = None if moves is None else (moves, Moves() if joining is None else joining)
+        found = _fit_two(records, frame, model, sweeping, progress, None, joint)
+    curves = with_printed_elos(found.curves, records, frame)
+    return _bounded(replace(found, names=known, curves=curves))
+
+
+def _check_joining(results: Any, model: Model, moves: Any, joining: Moves | None) -> None:
+    if moves is None:
+        if joining is not None:
+            raise InputError("options of move evidence go with move evidence: there is none")
+        return
+    if _are_games(results) or not isinstance(model, TTT | TTTD) or model.stage == "filter":
+        raise InputError(
+            "move evidence is joined to converged histories of ttt and ttt-d between two players "
+            f"alone, not to {'games of teams' if _are_games(results) else model.name}"
+        )
 
 
 def names_of(results: pl.DataFrame) -> dict[str, str]:
@@ -162,6 +204,11 @@ def update_history(history: History, more: Any) -> History:
         If the history does not keep its results (elo, glicko2 and games of teams), or the times of
         one are dates and those of the other numbers.
     """
+    if not history.scale.own:
+        raise InputError(
+            f"this history is shown on the scale {history.scale.name}: update the one it was "
+            "made from"
+        )
     kept, model = history._kept, history.model
     if kept is None or not isinstance(model, _Gaussian):
         raise InputError(
@@ -173,7 +220,9 @@ def update_history(history: History, more: Any) -> History:
     # In the order of the records, so that an old game's number is its row; a random order is drawn
     # anew, from the results as they were given.
     shuffled = isinstance(model, TrueSkill) and model.order == "random"
-    old = kept.results[np.sort(kept.row) if shuffled else kept.row]
+    # One that an earlier version saved has no Elos.
+    results = RESULTS.conform(kept.results).select(_KEPT_COLUMNS)
+    old = results[np.sort(kept.row) if shuffled else kept.row]
     if len(extra) and old["time"].dtype.is_temporal() != extra["time"].dtype.is_temporal():
         raise InputError(
             f"the new results do not fit the old ones: their times are {extra['time'].dtype}, "
@@ -184,11 +233,21 @@ def update_history(history: History, more: Any) -> History:
     except pl.exceptions.PolarsError as error:
         raise InputError(f"the new results do not fit the old ones: {error}") from error
     records = _records(frame, model, history.period)
-    found = _fit_two(records, frame, model, history.sweeping, None, (history, kept.message))
-    return replace(
-        found,
-        skipped=dict(Counter(history.skipped) + Counter(found.skipped)),
-        names={**names_of(table), **history.names},
+    joint = None
+    if history.moves is not None:
+        if history.moves.sites is None:
+            raise InputError("this joint history does not keep its sites: fit all results anew")
+        joint = (history.moves.sites, history.moves.options)
+    # The messages of a joint history hold its sites: results are begun afresh there.
+    message = kept.message if joint is None else None
+    found = _fit_two(records, frame, model, history.sweeping, None, (history, message), joint)
+    return _bounded(
+        replace(
+            found,
+            curves=with_printed_elos(found.curves, records, frame),
+            skipped=dict(Counter(history.skipped) + Counter(found.skipped)),
+            names={**names_of(table), **history.names},
+        )
     )
 
 
@@ -203,11 +262,11 @@ def prequential(
     results, period
         As for `fit_history`, two players a game.
     model
-        `TTT`, `TTTD` or `TrueSkill`. Nothing is learned here: give numbers learned on earlier data.
-        A draw margin from the share of draws would know the future; give that too.
+        `TTT`, `TTTD`, `TrueSkill` or `Forecast`. Nothing is learned here: give numbers learned on
+        earlier data. A draw margin from the share of draws would know the future; give that too.
     window, rounds
-        After each period the last `window` periods (`None` = 3) are smoothed again by `rounds`
-        sweeps; 0 = the filter alone, and all that `TrueSkill` has.
+        After each period the last `window` periods (`None` = 3; `Forecast`: its own window) are
+        smoothed again by `rounds` sweeps; 0 = the filter alone, and all that `TrueSkill` has.
     start
         From which time on to smooth (before it, the filter): saves time if only later predictions
         are wanted.
@@ -234,20 +293,25 @@ def prequential(
             "the first mover's advantage and the newcomers' level are learned from the whole "
             "history: a prediction needs them as numbers"
         )
+    asked = window
     if window is None:
         window = 0 if isinstance(model, TrueSkill) else 3
     if isinstance(model, TrueSkill) and window != 0:
         raise InputError(f"trueskill smooths nothing: expected a window of 0, got {window!r}")
     frame = RESULTS.conform(results).select(_KEPT_COLUMNS)
     records = _records(frame, model, checked_period(period))
-    state = fresh_state(records, model)
     first = 0
     if start is not None:
         first = int(np.searchsorted(records.asked_clock, clock_of(start, period)))
-    logs = predict_forward(state, window=window, rounds=rounds, start=first)
+    if isinstance(model, Forecast):
+        seen = forecast_history(records, model, window=asked, rounds=rounds, start=first)
+        logs = seen.log_probability
+    else:
+        state = fresh_state(records, model)
+        logs = predict_forward(state, window=window, rounds=rounds, start=first)
     by_row = np.full(frame.height, np.nan)
     by_row[records.row] = logs
-    return log_loss_by_period(state, logs), pl.Series("log_probability", by_row).fill_nan(None)
+    return log_loss_by_period(records, logs), pl.Series("log_probability", by_row).fill_nan(None)
 
 
 def _are_games(results: Any) -> bool:
@@ -272,8 +336,16 @@ def _records(frame: pl.DataFrame, model: Model, period: str | float) -> Records:
 def _fit_two(
     records: Records, frame: pl.DataFrame, model: _Gaussian, sweeping: Sweeping,
     progress: Report | None, warm: tuple[History, Floats | None] | None,
+    joint: tuple[Any, Moves] | None = None,
 ) -> History:  # fmt: skip
+    if isinstance(model, Forecast):
+        seen = forecast_history(records, model, progress=progress)
+        ended = Convergence(True, 1, 0.0, 0)
+        return _only_finite(
+            _history(seen.state, frame, model, sweeping, ended, seen.log_evidence, pace=seen.pace)
+        )
     state = fresh_state(records, model)
+    joined = None
     if isinstance(model, TrueSkill) or model.stage == "filter":
         improper = state.forward(0, records.periods)
         ended = Convergence(True, 1, 0.0, improper)
@@ -281,12 +353,44 @@ def _fit_two(
     else:
         if warm is not None and warm[1] is not None:
             _warm_start(state, records, warm[0], warm[1])
-        ended = converge(
-            state, tolerance=sweeping.distance(model.beta), max_sweeps=sweeping.max_sweeps,
-            learning=learning_of(model), progress=progress, workers=sweeping.workers,
-        )  # fmt: skip
+        ended = converge_model(state, model, sweeping, progress)
         evidence = state_log_evidence(state)
-    return _only_finite(_history(state, frame, model, sweeping, ended, evidence))
+        if joint is not None:
+            joined = join(state, *joint, model, sweeping, progress=progress)
+            ended = replace(joined.ended, converged=ended.converged and joined.ended.converged)
+    return _only_finite(_history(state, frame, model, sweeping, ended, evidence, joined))
+
+
+_FAR = 30.0
+"""So many beta from a newcomer's mean a skill says nothing: to lose has the probability 1e-99."""
+_FAR_POINTS = 10_000.0
+"""The same for models without a beta."""
+
+
+class FarRatingsWarning(ConvergenceWarning):
+    """Ratings run away: the results, or the model's options, set no bound to them."""
+
+
+def _bounded(history: History) -> History:
+    """Tell where ratings run away; step by step ratings that do so have not converged."""
+    model = history.model
+    gaussian = isinstance(model, _Gaussian)
+    far = _FAR * model.beta if isinstance(model, _Gaussian) else _FAR_POINTS
+    distance = np.abs(history.curves["mean"].to_numpy() - model.mu).max(initial=0.0)
+    if not distance > far:
+        return history
+    mend = (
+        f"give a smaller sigma than {model.sigma:g} (beta is {model.beta:g})"
+        if isinstance(model, _Gaussian)
+        else "give a shorter period: with many games a period its steps grow without bound"
+    )
+    warnings.warn(
+        f"ratings go up to {distance:,.0f} points from a newcomer's: the model {model.name} sets "
+        f"them no bound here; {mend}",
+        FarRatingsWarning,
+        stacklevel=3,
+    )
+    return history if gaussian else replace(history, converged=False)
 
 
 def _only_finite(history: History) -> History:
@@ -321,15 +425,18 @@ def _warm_start(
 
 def _history(
     state: TTTState | TTTDState, frame: pl.DataFrame, model: _Gaussian, sweeping: Sweeping,
-    ended: Convergence, evidence: float,
+    ended: Convergence, evidence: float, joined: Joined | None = None,
+    pace: Floats | None = None,
 ) -> History:  # fmt: skip
     records = state.records
-    skill = lives_of(records, state.chains, offset=model.mu, drift=model.tau**2)
+    skill = lives_of(records, state.chains, offset=model.mu, drift=model.tau**2, pace=pace)
     margins = None
     if isinstance(state, TTTDState):
-        margins = lives_of(records, state.margins, offset=0.0, drift=state.model.margin_tau**2)
+        margins = lives_of(
+            records, state.margins, offset=0.0, drift=state.model.margin_tau**2, pace=pace
+        )
     return History(
-        curves=_curves(state, model.mu),
+        curves=_curves(state, model.mu, joined),
         log_evidence=float(evidence),
         converged=ended.converged,
         sweeps=ended.sweeps,
@@ -349,13 +456,14 @@ def _history(
         draw_share=records.draw_share,
         improper=ended.skipped,
         sweeping=sweeping,
+        moves=None if joined is None else joined.fit,
         _skill=skill,
         _margins=margins,
         _kept=Kept(frame, records.row, state.message),
     )  # fmt: skip
 
 
-def _curves(state: TTTState | TTTDState, mu: float) -> pl.DataFrame:
+def _curves(state: TTTState | TTTDState, mu: float, joined: Joined | None) -> pl.DataFrame:
     records = state.records
     order = np.lexsort((records.node_period, records.node_player))
     belief = state.chains.belief[order]
@@ -370,7 +478,10 @@ def _curves(state: TTTState | TTTDState, mu: float) -> pl.DataFrame:
         margin = state.margins.belief[order]
         columns["margin_mean"] = margin[:, 1] / margin[:, 0]
         columns["margin_sd"] = 1.0 / np.sqrt(margin[:, 0])
-    return CURVES.conform(pl.DataFrame(columns))
+    frame = pl.DataFrame(columns)
+    if joined is not None:
+        frame = pl.concat([frame, joined.columns[order]], how="horizontal")
+    return CURVES.conform(frame)
 
 
 def _fit_games(
@@ -387,6 +498,9 @@ def _fit_games(
     if (isinstance(model, TrueSkill) and model.order != "given") or sweeping.workers != 1:
         raise InputError("games of teams are taken in their order, by one worker")
     draw: Any = model.draw
+    if draw == "learn":
+        raise InputError("games of teams have a margin that is given or follows from the share")
+    draw = "share" if draw == "auto" else draw
     if not isinstance(draw, str):
         # The same margin between two single players.
         draw = 2.0 * float(ndtr(draw / (np.sqrt(2.0) * model.beta))) - 1.0

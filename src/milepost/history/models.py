@@ -122,8 +122,20 @@ class TTT(_Smoothed):
 
     name: ClassVar[str] = "ttt"
 
-    draw: str | float = "share"
-    """The draw margin in points; ``"share"``: it follows from the share of draws."""
+    draw: str | float = "auto"
+    """The draw margin in points; ``"share"``: it follows from the share of draws, as between equal
+    sides; ``"learn"``: by maximum evidence; ``"auto"``: learned in a converged history, from the
+    share where nothing may be known from the future (the stage ``"filter"``, predictions)."""
+
+    @property
+    def learns(self) -> bool:
+        """Whether something beside the skills is learned from the whole history."""
+        return super().learns or self.draw == "learn"
+
+    @property
+    def learns_margin(self) -> bool:
+        """Whether a converged history learns the draw margin."""
+        return self.draw in ("auto", "learn") and self.stage == "converged"
 
     @classmethod
     def for_chess(cls) -> Self:
@@ -136,8 +148,12 @@ class TTT(_Smoothed):
     def __post_init__(self) -> None:
         """Check every value that can be checked without the data."""
         self._check_smoothed()
-        _check_draw(self.draw)
+        _check_draw(self.draw, ("share", "auto", "learn"))
         self._check_size("draw", self.draw)
+        if self.draw == "learn" and self.stage == "filter":
+            raise InputError(
+                "the draw margin is learned from the whole history: that needs the stage converged"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,6 +190,60 @@ class TTTD(_Smoothed):
         self._check_width("margin_sigma", self.margin_sigma)
         self._check_size("margin_tau", self.margin_tau)
         _one_of("draw_form", self.draw_form, DRAW_FORMS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Forecast(TTTD):
+    """What was known at each time, for predictions: own draw margins, and newcomers by company.
+
+    One pass forward; after each period the last `window` units of time are smoothed again, nothing
+    by the future. A newcomer's prior follows the players met in the first period, once it is over,
+    and skills drift faster at first. The numbers are those that predicted games of chess best
+    (docs/prediction.md; tuned on games before 2010, by month).
+    """
+
+    name: ClassVar[str] = "forecast"
+
+    beta: float = 300.0
+    tau: float = 30.0
+    sigma: float = 400.0
+    margin_mu: float = 158.0
+    margin_sigma: float = 88.0
+    margin_tau: float = 16.5
+    stage: str = field(default="filter", metadata=_FIXED)
+    slope: float = 0.62
+    """By how much a newcomer is better for each point that the company is better."""
+    behind: float = 132.0
+    """By how much a newcomer is weaker than company of the level mu."""
+    company_sd: float = 340.0
+    """Standard deviation of a newcomer's skill, given the company; below sigma."""
+    factor: float = 12.8
+    """How much faster a newcomer's skill drifts at first: 1 + factor times as much variance."""
+    years: float = 4.5
+    """In how much time that excess falls by a factor of e."""
+    window: float = 1.0
+    """How much time is smoothed again after each period; 0 = none."""
+
+    @classmethod
+    def for_chess(cls) -> Self:
+        """Return the numbers of the study, with the first mover's advantage."""
+        return cls(first_mover=62.0)
+
+    def __post_init__(self) -> None:
+        """Check every value that can be checked without the data."""
+        super().__post_init__()
+        for option in ("slope", "behind"):
+            _finite(option, getattr(self, option))
+        for option in ("company_sd", "years"):
+            _positive(option, getattr(self, option))
+        for option in ("factor", "window"):
+            _zero_or_more(option, getattr(self, option))
+        if not self.company_sd < self.sigma:
+            raise InputError(
+                f"expected a company_sd below sigma {self.sigma:g}, got {self.company_sd:g}"
+            )
+        if self.stage != "filter":
+            raise InputError("a forecast goes forward in time: its stage is filter")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -252,7 +322,7 @@ Model: TypeAlias = TTT | TTTD | TrueSkill | Elo | Glicko2
 Smoothed: TypeAlias = TTT | TTTD
 """Models that learn from the future, and can be tuned."""
 MODELS: Mapping[str, type[Model]] = {
-    model.name: model for model in (TTT, TTTD, TrueSkill, Elo, Glicko2)
+    model.name: model for model in (TTT, TTTD, Forecast, TrueSkill, Elo, Glicko2)
 }
 """The models by the names that commands and files use."""
 
@@ -350,10 +420,10 @@ def _zero_or_more(name: str, value: Any) -> None:
         raise InputError(f"expected a {name} of zero or more, got {value!r}")
 
 
-def _check_draw(draw: Any) -> None:
+def _check_draw(draw: Any, words: tuple[str, ...] = ("share",)) -> None:
     if isinstance(draw, str):
-        if draw != "share":
-            raise InputError(f"expected share or a number as draw, got {draw!r}")
+        if draw not in words:
+            raise InputError(f"expected {', '.join(words)} or a number as draw, got {draw!r}")
     elif not (_is_number(draw) and draw >= 0):
         raise InputError(f"expected a draw margin of zero or more, got {draw!r}")
 

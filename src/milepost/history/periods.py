@@ -8,6 +8,7 @@ it is the number itself, in the caller's unit.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
@@ -20,6 +21,8 @@ from milepost.errors import InputError
 
 NAMED_PERIODS = ("year", "month", "day", "event", "game")
 DAYS_A_YEAR = 365.2425
+LONG_GAP = 5.0
+"""More time than this without games (in years, for dates) is a gap: curves are broken there."""
 _EPOCH = 1970.0
 
 
@@ -100,16 +103,11 @@ def clock_of(time: Any, period: str | float) -> float:
     Raises
     ------
     InputError
-        If it is neither a date nor a finite number (as text: ``"1972"``, ``"1972-07-11"``).
+        If it is neither a date nor a finite number (as text: ``"1972"``, ``"1972-07-11"``; a month,
+        ``"1972-07"``, is its first day).
     """
     if isinstance(time, str):
-        try:
-            time = float(time)
-        except ValueError:
-            try:
-                time = date.fromisoformat(time)
-            except ValueError as error:
-                raise InputError(f"expected a date or a number, got {time!r}") from error
+        time = _read_time(time.strip())
     if isinstance(time, datetime):
         time = time.date()
     if isinstance(time, date):
@@ -121,6 +119,22 @@ def clock_of(time: Any, period: str | float) -> float:
     if isinstance(time, int | float | np.integer | np.floating) and math.isfinite(time):
         return float(time)
     raise InputError(f"expected a date or a finite number, got {time!r}")
+
+
+def _read_time(text: str) -> float | date:
+    try:
+        return float(text)
+    except ValueError:
+        month = re.fullmatch(r"(\d{4})-(\d{1,2})", text)
+        try:
+            if month is not None:
+                return date(int(month[1]), int(month[2]), 1)
+            return date.fromisoformat(text)
+        except ValueError as error:
+            raise InputError(
+                f"expected a year (1972), a month (1972-07), a date (1972-07-11) or a number as "
+                f"the time, got {text!r}"
+            ) from error
 
 
 def _distinct(cells: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:

@@ -23,6 +23,10 @@ Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
 
 
+_LATEST = 1e12
+"""The greatest time, in any unit: seconds since 1970 last for 30,000 years."""
+
+
 class SkippedResultsWarning(MilepostWarning):
     """Some results could not be used and were left out."""
 
@@ -137,11 +141,14 @@ def read_records(
     Warns
     -----
     SkippedResultsWarning
-        If rows were left out: no time, no player, a player against himself, a score that is not
-        1, 0.5 or 0, a first mover other than 1 or 2, a weight that is not positive and finite.
+        If rows were left out: no time, a year that cannot be, no player, a player against himself,
+        a score that is not 1, 0.5 or 0, a first mover other than 1 or 2, a weight that is not
+        positive and finite.
     """
     period = checked_period(period)
     frame = RESULTS.conform(results)
+    if frame["time"].dtype.is_nested():
+        raise InputError(f"the times are {frame['time'].dtype}; expected dates or numbers")
     if frame.is_empty():
         raise InputError("the results table has no rows")
     good, skipped = _usable(frame)
@@ -164,12 +171,14 @@ def read_records(
 def _usable(frame: pl.DataFrame) -> tuple[pl.Series, dict[str, int]]:
     """Which rows can be used, and how many not, each counted under its first fault."""
     time = pl.col("time")
-    if frame["time"].dtype.is_float():
-        time = pl.when(time.is_finite()).then(time)
+    if frame["time"].dtype.is_numeric():
+        # Beyond that a float does not tell one period from the next.
+        time = pl.when(time.cast(pl.Float64).abs() < _LATEST).then(time)
     blank = [pl.col(c).is_null() | (pl.col(c) == "") for c in ("player_1", "player_2")]
     score, weight = pl.col("score"), pl.col("weight")
     faults = {
         "no time": time.is_null(),
+        "a year that cannot be": _no_year(frame["time"]),
         "no player": blank[0] | blank[1],
         "a player against himself": pl.col("player_1") == pl.col("player_2"),
         "a score other than 1, 0.5 and 0": ~score.is_in([0.0, 0.5, 1.0]).fill_null(False),
@@ -183,6 +192,14 @@ def _usable(frame: pl.DataFrame) -> tuple[pl.Series, dict[str, int]]:
     bad = kinds.drop_nulls().value_counts().rows()
     counts = dict(bad)
     return kinds.is_null(), {reason: counts[reason] for reason in faults if reason in counts}
+
+
+def _no_year(times: pl.Series) -> pl.Expr:
+    """Whether a time is no year, where nearly all the times are years (20240 among 2023, 2024)."""
+    whole = times.dtype.is_integer() and times.is_between(1000, 2999).mean()
+    if not whole or float(whole) < 0.5:  # type: ignore[arg-type]
+        return pl.lit(False)
+    return ~pl.col("time").is_between(1, 2999).fill_null(True)
 
 
 def _arrays(

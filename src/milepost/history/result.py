@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import polars as pl
@@ -16,20 +16,34 @@ from milepost.errors import InputError, MilepostWarning
 from milepost.games.players.find import PlayerFinder, PlayerMatch
 from milepost.history.baselines.step_ratings import Ratings, rating_chances
 from milepost.history.beliefs import Belief, Lives
-from milepost.history.eras import LEAST_CHANCE, LOGISTIC_BETA, caution, scale_sd
+from milepost.history.comparison import Comparison
+from milepost.history.eras import LOGISTIC_BETA, scale_sd
+from milepost.history.joint.inflation import inflation_of
+from milepost.history.joint.moves_fit import MovesFit
 from milepost.history.models import Elo, Glicko2, Model
 from milepost.history.numerics.gaussians import below
 from milepost.history.numerics.orthant import quadrant
 from milepost.history.periods import clock_of
 from milepost.history.records import Floats
+from milepost.history.scales import POINTS, Scale, on_scale
 from milepost.history.sweeping import Sweeping
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
+LEAST_GAMES = 30
+MOST_SD = 0.3
+"""A ranking without a minimum of games leaves out players with fewer than `LEAST_GAMES`, or of whom
+so little is known that the standard deviation is above `MOST_SD` beta (members of closed circles
+among them), if `ENOUGH_PLAYERS` are left."""
+ENOUGH_PLAYERS = 10
+NEAR_YEARS = 5.0
+"""A name with a time means the player with most games at most so long before or after."""
+
+
 class NameWarning(MilepostWarning):
-    """A name was taken for one player, and better-known ones have it too."""
+    """A name was taken for one player, and others have it too."""
 
 
 class Prediction(NamedTuple):
@@ -38,68 +52,6 @@ class Prediction(NamedTuple):
     win: float
     draw: float
     loss: float
-
-
-@dataclass(frozen=True, repr=False)
-class Comparison:
-    """Two players, each at a time of his own."""
-
-    keys: tuple[str, str]
-    """Their keys."""
-    players: tuple[str, str]
-    """Their names as written."""
-    times: tuple[str, str]
-    """The times, as they were asked for."""
-    first: Belief
-    """The first player's skill at his time."""
-    second: Belief
-    """The second player's skill at his time."""
-    difference: Belief
-    """First less second, the history's settings taken as true. Different players are taken as
-    independent, as EP does; the same player at two times is not: the covariance along his life is
-    computed."""
-    years_apart: float
-    """The time between the two (years, for dates)."""
-    scale_sd: float
-    """How much the settings leave open about the scale between the two times, as a standard
-    deviation: see `milepost.history.eras`."""
-
-    @property
-    def sd(self) -> float:
-        """The standard deviation of the difference, with what the settings leave open."""
-        return math.hypot(self.difference.sd, self.scale_sd)
-
-    @property
-    def probability(self) -> float:
-        """Probability that the first was the stronger: his skill then above the other's then."""
-        return _above_zero(Belief(self.difference.mean, self.sd))
-
-    @property
-    def probability_as_fitted(self) -> float:
-        """The same with the history's settings taken as true: too sure over much time."""
-        return _above_zero(self.difference)
-
-    @property
-    def chance(self) -> str:
-        """The probability in words, no finer than the times apart support."""
-        # Nothing is certain about two skills, though a float may say so.
-        known = min(max(self.probability, 1e-12), 1.0 - 1e-12)
-        return percent(known, LEAST_CHANCE if self.caution else 0.001)
-
-    @property
-    def caution(self) -> str:
-        """A line of caution where much time lies between; else empty."""
-        return caution(self.years_apart)
-
-    def __repr__(self) -> str:
-        """Return the answer in a few lines."""
-        (one, two), (then, later) = self.players, self.times
-        lines = [
-            f"{one} ({then}) against {two} ({later})",
-            f"difference {self.difference.mean:.0f} ± {self.sd:.0f} points",
-            f"chance that the first was the stronger: {self.chance}",
-        ]
-        return "\n".join([*lines, f"Caution: {self.caution}"] if self.caution else lines)
 
 
 @dataclass(frozen=True)
@@ -112,21 +64,6 @@ class Kept:
     """For each game of the records, its row there."""
     message: Floats | None
     """The games' messages at the end; `None` = start afresh."""
-
-
-def _above_zero(difference: Belief) -> float:
-    if difference.sd == 0.0:
-        return 0.5 if difference.mean == 0.0 else float(difference.mean > 0.0)
-    return below(difference.mean / difference.sd)
-
-
-def percent(probability: float, finest: float = 0.001) -> str:
-    """Return a probability in per cent, or that it lies beyond the finest that can be told."""
-    if 0.0 < probability < finest:
-        return f"under {100 * finest:g} %"
-    if 1.0 - finest < probability < 1.0:
-        return f"over {100 * (1.0 - finest):g} %"
-    return f"{100 * probability:.1f} %"
 
 
 @dataclass(frozen=True, repr=False)
@@ -170,6 +107,10 @@ class History:
     """Players' names as written, by their keys; keys that are not here are shown themselves."""
     sweeping: Sweeping = field(default_factory=Sweeping)
     """How it was swept; an update is swept alike."""
+    scale: Scale = POINTS
+    """What the numbers mean: points of this history, or another scale that `on` put them on."""
+    moves: MovesFit | None = None
+    """What move evidence said, and the scale that it gave; `None` = there was none."""
     _skill: Lives | Ratings | None = None
     _margins: Lives | None = None
     _kept: Kept | None = None
@@ -183,8 +124,35 @@ class History:
         """Return a player's name as written."""
         return self.names.get(key, key)
 
-    def find(self, typed: str) -> PlayerMatch:
-        """Return the player that a name, or a part of one, means.
+    def on(self, scale: str) -> Self:
+        """Return the history on another scale, for every question alike.
+
+        Parameters
+        ----------
+        scale
+            ``"points"`` or ``"results"``, what results alone say; ``"elo"``, the same by a
+            straight line to the Elos printed beside the games (`scale.lines` then say which line,
+            and how far off it is); ``"joint"``, intrinsic Elo, where there is move evidence.
+
+        Raises
+        ------
+        InputError
+            If there is no such scale, or too few games have what it needs.
+        """
+        return on_scale(self, scale)  # type: ignore[return-value]
+
+    def find(self, typed: str, at: Any = None) -> PlayerMatch:
+        """Return the player that a name, or a part of one, most probably means.
+
+        Of several the one by far best known is taken: ``"fischer"`` is Robert James, not a namesake
+        of four games. ``"=fischer"`` is the player of that key and nobody else.
+
+        Parameters
+        ----------
+        typed
+            The name.
+        at
+            A time; then the games at most five years from it count, not all.
 
         Raises
         ------
@@ -194,17 +162,49 @@ class History:
         Warns
         -----
         NameWarning
-            If a whole name is also part of the names of better-known players.
+            If others may have been meant.
         """
-        match = self._finder.find(typed)
-        if match.better_known:
+        if at is None:
+            games, near = None, ""
+        else:
+            games, near = self._games_near(self.moment(at)), f" around {at}"
+        match = self._finder.find_best_known(typed, games, self._strength)
+        self._asked.add(match.key)
+        if match.others:
             warnings.warn(
-                f"using {match.name}; better known are {match.better_known}",
+                f"using {match.name}; other matches{near}: {match.others}",
                 NameWarning,
                 stacklevel=3,
             )
-        self._keys[typed] = self._keys[match.key] = match.key
         return match
+
+    def key_of(self, typed: str) -> str:
+        """Return a player's key: what is a key already stays, other names are found.
+
+        Warns
+        -----
+        NameWarning
+            If a key is also a part of the names of better-known players, or as for `find`.
+        """
+        if typed in self._asked:
+            return typed
+        if typed not in self._all_keys:
+            return self.find(typed).key
+        self._asked.add(typed)
+        better = self._finder.find(typed).better_known
+        if better:
+            warnings.warn(
+                f"using {self.name_of(typed)}; better known are {better}",
+                NameWarning,
+                stacklevel=3,
+            )
+        return typed
+
+    def moment(self, time: Any) -> float:
+        """Return the place of a time on the clock; ``"now"`` is the last time with games."""
+        if isinstance(time, str) and time.strip().lower() == "now":
+            return float(self.paths["clock"].max())  # type: ignore[arg-type]
+        return clock_of(time, self.period)
 
     def predict(self, a: str, b: str, time: Any, *, first_mover: int | None = None) -> Prediction:
         """Return the probabilities that `a` beats, draws with and loses to `b`.
@@ -229,14 +229,12 @@ class History:
         InputError
             If a player is not known.
         """
-        if first_mover not in (None, 1, 2):
-            raise InputError(f"expected 1, 2 or None as the first mover, got {first_mover!r}")
-        a, b = self._key(a), self._key(b)
+        a, b = self.key_of(a), self.key_of(b)
         if a == b:
             raise InputError(f"expected two different players, got {self.name_of(a)!r} twice")
-        moment = clock_of(time, self.period)
+        moment = self.moment(time)
         one, two = self._lives.at(a, moment), self._lives.at(b, moment)
-        lead = {None: 0.0, 1: 1.0, 2: -1.0}[first_mover] * self._advantage(moment)
+        lead = self._lead(first_mover, moment)
         if isinstance(self._skill, Ratings) or isinstance(self.model, Elo | Glicko2):
             return Prediction(
                 *rating_chances(one, two, margin=self.draw_margin, lead=lead).tolist()
@@ -262,9 +260,31 @@ class History:
 
     def skill(self, player: str, time: Any) -> Belief:
         """Return what is known about a player's skill at any time."""
-        return self._lives.at(self._key(player), clock_of(time, self.period))
+        return self._lives.at(self.key_of(player), self.moment(time))
 
-    def rank(self, time: Any, *, within: float = 1.0, games: int = 0) -> pl.DataFrame:
+    def quality(self, a: str, b: str, time: Any, *, first_mover: int | None = None) -> float:
+        """Return how even a game is, from 0 to 1: TrueSkill's quality of a match.
+
+        It is the density of a tie between the two performances, beside that of two players known
+        exactly and of one skill (Herbrich, Minka & Graepel 2006, section 4): sqrt(2 beta² / c²)
+        exp(-d² / 2 c²), with c² = 2 beta² + both variances and d the difference of the means. So
+        it is low for unequal players, and for those of whom little is known.
+
+        Parameters
+        ----------
+        a, b, time, first_mover
+            As for `predict`.
+        """
+        lead = self._lead(first_mover, self.moment(time))
+        one, two = self.skill(a, time), self.skill(b, time)
+        own = 2.0 * self._beta**2
+        known = [0.0 if math.isnan(skill.sd) else skill.sd**2 for skill in (one, two)]
+        c2 = own + sum(known)
+        return math.sqrt(own / c2) * math.exp(-((one.mean - two.mean + lead) ** 2) / (2.0 * c2))
+
+    def rank(
+        self, time: Any, *, within: float = 1.0, games: int | None = None, scale: str | None = None
+    ) -> pl.DataFrame:
         """Return the ranking at a time.
 
         Parameters
@@ -275,7 +295,11 @@ class History:
             Only players with a period of games at most this long before or after (in years, for
             dates).
         games
-            Only players with at least this many games up to that time (or in their first period).
+            Only players with at least this many games up to that time (or in their first period);
+            `None` = 30, and only players whose sd is at most 0.3 beta, if there are ten such; else
+            all players.
+        scale
+            See `on`; `None` = intrinsic Elo where there is move evidence, else the history's own.
 
         Returns
         -------
@@ -283,8 +307,16 @@ class History:
             rank, player (the key), name (as written), mean, sd (null for elo), games (so far), and
             the margin's mean and sd.
         """
-        moment = clock_of(time, self.period)
+        if scale is not None:
+            return self.on(scale).rank(time, within=within, games=games)
+        moment = self.moment(time)
         chosen, mean, sd, last = self._lives.all_at(moment, within)
+        moves = self.moves
+        if moves is not None:
+            era, variance = moves.at(moment)
+            lever = moves.slope_se * moves.lever(mean, moment)
+            sd = np.sqrt((moves.slope * sd) ** 2 + variance + lever**2)
+            mean = era + moves.slope * (mean - moves.mu)
         so_far = np.cumsum(self.curves["games"].to_numpy())
         begin = self._lives.start[chosen]
         before = np.where(begin > 0, so_far[begin - 1], 0)
@@ -298,11 +330,19 @@ class History:
             _, columns["margin_mean"], columns["margin_sd"], _ = self._margins.all_at(
                 moment, within
             )
-        frame = pl.DataFrame(columns).filter(pl.col("games") >= games)
+        frame = pl.DataFrame(columns)
+        if games is not None:
+            frame = frame.filter(pl.col("games") >= games)
+        else:
+            unknown = pl.col("sd").fill_null(0.0) > MOST_SD * self._beta
+            known = frame.filter((pl.col("games") >= LEAST_GAMES) & ~unknown)
+            frame = known if len(known) >= ENOUGH_PLAYERS else frame
         frame = frame.sort("mean", "player", descending=[True, False])
         return self._named(frame).with_row_index("rank", offset=1)
 
-    def compare(self, a: str, b: str, time_a: Any = None, time_b: Any = None) -> Comparison:
+    def compare(
+        self, a: str, b: str, time_a: Any = None, time_b: Any = None, *, scale: str | None = None
+    ) -> Comparison:
         """Compare two players, each at his own time.
 
         Parameters
@@ -311,16 +351,18 @@ class History:
             Players; or, without times, ``"Name@1972"``.
         time_a, time_b
             The times.
+        scale
+            As for `rank`.
 
         Raises
         ------
         InputError
             If a time is missing, a player is not known, or the model states no uncertainty (elo).
         """
-        a, time_a = _split(a, time_a)
-        b, time_b = _split(b, time_b)
-        a, b = self._key(a), self._key(b)
-        moments = clock_of(time_a, self.period), clock_of(time_b, self.period)
+        if scale is not None:
+            return self.on(scale).compare(a, b, time_a, time_b)
+        (a, time_a), (b, time_b) = self._at(a, time_a), self._at(b, time_b)
+        moments = self.moment(time_a), self.moment(time_b)
         first, second = self._lives.at(a, moments[0]), self._lives.at(b, moments[1])
         variance = first.sd**2 + second.sd**2
         if math.isnan(variance):
@@ -331,17 +373,61 @@ class History:
         if a == b:
             variance -= 2.0 * self._lives.covariance(a, *moments)
         apart = abs(moments[0] - moments[1])
-        beta = LOGISTIC_BETA if isinstance(self.model, Elo | Glicko2) else self.model.beta
+        names, times = (self.name_of(a), self.name_of(b)), (str(time_a), str(time_b))
+        moves = self.moves
+        if moves is not None:
+            own = moves.slope * math.sqrt(max(variance, 0.0))
+            one, two = (
+                moves.intrinsic(*each) for each in zip((first, second), moments, strict=True)
+            )
+            return Comparison(
+                (a, b), names, times, one, two, Belief(one.mean - two.mean, own), apart,
+                moves.scale_sd((first.mean, second.mean), moments), "Elo", joint=True,
+            )  # fmt: skip
         return Comparison(
             (a, b),
-            (self.name_of(a), self.name_of(b)),
-            (str(time_a), str(time_b)),
+            names,
+            times,
             first,
             second,
             Belief(first.mean - second.mean, math.sqrt(max(variance, 0.0))),
             apart,
-            scale_sd(beta, apart),
+            scale_sd(self._beta, apart),
+            self.scale.unit,
         )
+
+    def inflation(self, group: Any = "top:100", *, reference: Any = None) -> pl.DataFrame:
+        """Return how the level of a group changed through time, by moves and by results alone.
+
+        Parameters
+        ----------
+        group
+            ``"top:100"`` (so many of the highest skill in each period), ``"all"``, or players.
+        reference
+            What levels are compared with: a time, or the first and the last one of a span; `None` =
+            the period of most move evidence.
+
+        Returns
+        -------
+        polars.DataFrame
+            time, group, players, level (intrinsic Elo) with its 95 % interval low to high, change
+            (from the reference) and change_sd, level_results and change_results (results alone, at
+            the slope of the history), era, era_sd, turns.
+
+        Raises
+        ------
+        InputError
+            If the history has no move evidence, or the group nobody.
+        """
+        moves = self.on("joint").moves
+        assert moves is not None
+        if not isinstance(group, str):
+            group = [self.key_of(each) for each in group]
+        bounds = None
+        if reference is not None:
+            span = reference if isinstance(reference, tuple | list) else (reference, reference)
+            bounds = self.moment(span[0]), self.moment(span[1])
+        return inflation_of(self.curves, moves, group, bounds)
 
     def to_polars(self) -> pl.DataFrame:
         """Return the curves with the players' names beside their keys."""
@@ -359,14 +445,6 @@ class History:
         )
         return PlayerFinder(counted.with_columns(name=names))
 
-    @cached_property
-    def _keys(self) -> dict[str, str]:
-        """What was typed, and who was meant: who was found once is not asked about again."""
-        return {}
-
-    def _key(self, typed: str) -> str:
-        return self._keys[typed] if typed in self._keys else self.find(typed).key
-
     def _named(self, frame: pl.DataFrame) -> pl.DataFrame:
         names = frame["player"].replace_strict(
             dict(self.names), default=frame["player"], return_dtype=pl.String
@@ -374,11 +452,56 @@ class History:
         others = [name for name in frame.columns if name != "player"]
         return frame.select("player", names.alias("name"), *others)
 
+    @cached_property
+    def _all_keys(self) -> frozenset[str]:
+        return frozenset(self.curves["player"])
+
+    @cached_property
+    def _strength(self) -> dict[str, float]:
+        """The highest mean of every player."""
+        return dict(self.curves.group_by("player").agg(pl.col("mean").max()).iter_rows())
+
+    @cached_property
+    def _asked(self) -> set[str]:
+        """Keys asked for before: who was told of once is not told of again."""
+        return set()
+
+    def _games_near(self, moment: float) -> dict[str, int]:
+        """Games of every player around a time."""
+        clock = self._lives.clock
+        near = np.abs(clock - moment) <= NEAR_YEARS
+        counts = self.curves.select("player", "games").filter(near).group_by("player").sum()
+        return dict(counts.iter_rows())
+
+    def _at(self, player: str, time: Any) -> tuple[str, Any]:
+        """A key and a time; of ``"Name@1972"`` the player is one of that time."""
+        if time is not None:
+            return self.key_of(player), time
+        name, mark, when = player.rpartition("@")
+        if not mark or not name.strip() or not when.strip():
+            raise InputError(
+                f'expected a name and a time for {player!r}, as in "{player.strip("@ ")}@1972"'
+            )
+        return self.find(name, at=when.strip()).key, when.strip()
+
+    @property
+    def _beta(self) -> float:
+        return LOGISTIC_BETA if isinstance(self.model, Elo | Glicko2) else self.model.beta
+
     @property
     def _lives(self) -> Lives | Ratings:
         if self._skill is None:
             raise InputError("this history was saved without what questions need: fit it again")
         return self._skill
+
+    def _lead(self, first_mover: int | None, moment: float) -> float:
+        """What the first player named is ahead by for moving first, or behind by."""
+        if first_mover not in (None, 1, 2):
+            raise InputError(f"expected 1, 2 or None as the first mover, got {first_mover!r}")
+        if first_mover is None:
+            return 0.0
+        ahead = self._advantage(moment)
+        return ahead if first_mover == 1 else -ahead
 
     def _advantage(self, moment: float) -> float:
         clock = self.paths["clock"].to_numpy()
@@ -398,6 +521,9 @@ class History:
             ("sweeps", f"{self.sweeps}, {state}"),
             ("remaining error", f"about {self.remaining_error:.2g} points"),
         ]
+        if self.moves is not None:
+            told = f"{self.moves.used:,} sites, {self.moves.turns:,} turns"
+            rows.append(("move evidence", f"{told}, {self.moves.slope:.3f} Elo a point"))
         if self.skipped:
             rows.append(("rows left out", f"{sum(self.skipped.values()):,}"))
         return rows
@@ -409,14 +535,3 @@ class History:
     def _repr_html_(self) -> str:
         rows = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in self._facts())
         return f"<table><caption>History</caption>{rows}</table>"
-
-
-def _split(player: str, time: Any) -> tuple[str, Any]:
-    if time is not None:
-        return player, time
-    name, mark, when = player.rpartition("@")
-    if not mark or not name.strip() or not when.strip():
-        raise InputError(
-            f'expected a name and a time for {player!r}, as in "{player.strip("@ ")}@1972"'
-        )
-    return name.strip(), when.strip()

@@ -4,7 +4,8 @@
 need; ``paths.parquet`` what was learned by period; ``results.parquet`` the results, so that a
 history read back can be updated (from a fresh start: the games' messages are not kept, for with
 them an update takes as many sweeps, or one fewer).
-``names.parquet`` holds the players' names as written, by their keys, where they are known.
+``names.parquet`` holds the players' names as written, by their keys, where they are known. What a
+joint history adds is told in `milepost.history.joint.saving`.
 ``history.json`` is written last: a folder without it is not a history.
 """
 
@@ -19,11 +20,14 @@ import numpy as np
 import polars as pl
 
 from milepost import __version__
-from milepost.errors import InputError, OutputError
+from milepost.errors import InputError
 from milepost.history.baselines.histories import newcomer
 from milepost.history.baselines.step_ratings import Ratings
 from milepost.history.beliefs import Lives
+from milepost.history.joint.moves_fit import MovesFit
+from milepost.history.joint.saving import FILES, load_moves, save_moves
 from milepost.history.models import (
+    TTT,
     TTTD,
     Elo,
     Glicko2,
@@ -36,7 +40,7 @@ from milepost.history.models import (
 from milepost.history.result import History, Kept
 from milepost.history.sweeping import Sweeping
 from milepost.history.ttt.graph import Longs
-from milepost.io.files import read_table, write_table, write_text
+from milepost.io.files import cannot_write, make_folder, read_table, write_table, write_text
 from milepost.tables import CURVES
 
 _FORMAT = 2
@@ -51,17 +55,29 @@ def save_history(history: History, folder: str | Path) -> None:
     ------
     OutputError
         If it cannot be written.
+    InputError
+        If it is shown on another scale than its own.
     """
     folder = Path(folder)
+    if not history.scale.own:
+        raise InputError(
+            f"this history is shown on the scale {history.scale.name}: save the one it was made "
+            "from, and choose the scale when it is asked"
+        )
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         # First the file that makes it a history, then what a history without it would inherit.
-        for name in ("history.json", "results.parquet", "names.parquet", "provenance.json"):
+        others = ("results.parquet", "names.parquet", "provenance.json", *FILES)
+        for name in ("history.json", *others):
             (folder / name).unlink(missing_ok=True)
     except OSError as error:
-        raise OutputError(f"cannot write {folder}: {error.strerror or error}") from error
+        raise cannot_write(folder, error) from error
     columns: dict[str, Any] = {}
-    for name, lives in (("skill", history._skill), ("margin", history._margins)):
+    moves = history.moves
+    results_only = None if moves is None else moves.results_only
+    for name, lives in (
+        ("skill", history._skill), ("margin", history._margins), ("results", results_only),
+    ):  # fmt: skip
         if isinstance(lives, Ratings):
             columns["clock"] = lives.clock
         elif lives is not None:
@@ -69,6 +85,8 @@ def save_history(history: History, folder: str | Path) -> None:
             columns |= {f"{name}_{m}": lives.table[:, i] for i, m in enumerate(_MESSAGES)}
             if lives.steps is not None:
                 columns["step"] = lives.steps
+            if lives.pace is not None:
+                columns["pace"] = lives.pace
     curves = history.curves.with_columns(pl.Series(k, v) for k, v in columns.items())
     write_table(curves, folder / "curves.parquet")
     write_table(history.paths, folder / "paths.parquet")
@@ -96,6 +114,7 @@ def save_history(history: History, folder: str | Path) -> None:
         "draw_share": history.draw_share,
         "answers": history._skill is not None,
         "keeps_results": history._kept is not None,
+        "moves": None if moves is None else save_moves(moves, folder),
     }
     write_text(folder / "history.json", json.dumps(about, indent=1, ensure_ascii=False) + "\n")
 
@@ -111,7 +130,7 @@ def load_history(folder: str | Path) -> History:
     folder = Path(folder)
     try:
         about = json.loads((folder / "history.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{folder} holds no history: {error}") from error
     form = about.get("format") if isinstance(about, dict) else None
     if form not in (1, _FORMAT):
@@ -133,7 +152,7 @@ def _loaded(about: dict[str, Any], folder: Path) -> History:
         frame = read_table(results)
         kept = Kept(frame, np.arange(frame.height), None)
     return History(
-        curves=CURVES.conform(table.select(CURVES.names)),
+        curves=CURVES.conform(table.select(c for c in CURVES.names if c in table.columns)),
         log_evidence=about["log_evidence"],
         converged=about["converged"],
         sweeps=about["sweeps"],
@@ -149,6 +168,7 @@ def _loaded(about: dict[str, Any], folder: Path) -> History:
         draw_share=about.get("draw_share", float("nan")),
         names=_names(folder / "names.parquet"),
         sweeping=sweeping,
+        moves=_moves(about.get("moves"), table, folder, model, period),
         _skill=(
             _ratings(table, model, period, earlier="keeps_results" not in about)
             if isinstance(model, Elo | Glicko2)
@@ -161,6 +181,16 @@ def _loaded(about: dict[str, Any], folder: Path) -> History:
         ),
         _kept=kept,
     )
+
+
+def _moves(
+    about: dict[str, Any] | None, table: pl.DataFrame, folder: Path, model: Model,
+    period: str | float,
+) -> MovesFit | None:  # fmt: skip
+    if about is None or not isinstance(model, TTT | TTTD):
+        return None
+    results_only = _lives(table, "results", period, offset=model.mu, tau=model.tau)
+    return load_moves(about, folder, results_only)
 
 
 def _settings(about: dict[str, Any]) -> tuple[Model, str | float, Sweeping]:
@@ -196,6 +226,7 @@ def _lives(
         offset=offset,
         drift=tau**2,
         steps=table["step"].to_numpy() if "step" in table.columns else None,
+        pace=table["pace"].to_numpy() if "pace" in table.columns else None,
     )
 
 

@@ -14,10 +14,30 @@ Lists of lists are JSON there.
 """
 
 
+# A spreadsheet takes these for the beginning of a formula; a number is none.
+_FORMULA = r"^'*[=+\-@\t\r]."
+_GUARDED = r"^'('*[=+\-@\t\r].)"
+_PLAIN_NUMBER = r"^[+-]?[0-9][0-9.,:/ ]*$"
+
+
+def _guarded(name: str) -> pl.Expr:
+    """Put an apostrophe before text that a spreadsheet would take for a formula."""
+    text = pl.col(name)
+    risky = text.str.contains(_FORMULA) & ~text.str.contains(_PLAIN_NUMBER)
+    return pl.when(risky).then(pl.lit("'") + text).otherwise(text).alias(name)
+
+
+def unguarded(frame: pl.DataFrame) -> pl.DataFrame:
+    """Take away the apostrophes that `csv_bytes` has put before what looks like a formula."""
+    texts = [name for name, dtype in frame.schema.items() if dtype == pl.String]
+    return frame.with_columns(pl.col(texts).str.replace(_GUARDED, "$1")) if texts else frame
+
+
 def csv_bytes(frame: pl.DataFrame, *, header: bool) -> bytes:
-    """Return a frame as CSV."""
+    """Return a frame as CSV; text that looks like a formula stands behind an apostrophe."""
     lists = {name: dtype for name, dtype in frame.schema.items() if isinstance(dtype, pl.List)}
-    flat = frame.with_columns(
+    texts = [name for name, dtype in frame.schema.items() if dtype == pl.String]
+    flat = frame.with_columns(_guarded(name) for name in texts).with_columns(
         _nested_as_text(name)
         if isinstance(dtype.inner, pl.List)
         else pl.col(name)

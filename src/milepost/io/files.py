@@ -7,6 +7,7 @@ made: inside the file for Parquet, in a ``.provenance.json`` beside it for the o
 from __future__ import annotations
 
 import bz2
+import errno
 import glob
 import json
 import os
@@ -20,7 +21,7 @@ from typing import IO, Any, BinaryIO
 import polars as pl
 
 from milepost.errors import InputError, OutputError, TableError
-from milepost.io.csvtext import csv_bytes, lists_from_text, times_from_text
+from milepost.io.csvtext import csv_bytes, lists_from_text, times_from_text, unguarded
 from milepost.io.sources import plain_name
 from milepost.tables import Table
 
@@ -120,7 +121,23 @@ class AtomicFile:
 
 def cannot_write(path: object, error: OSError) -> OutputError:
     """Return the error for a file that the system does not let us write."""
+    folder = Path(str(path)).parent
+    if error.errno == errno.ENOENT and not folder.is_dir():
+        return OutputError(f"cannot write {path}: there is no folder {folder}; make it first")
     return OutputError(f"cannot write {path}: {error.strerror or error}")
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder for results if it is not there; the one that it is to lie in must be there.
+
+    A mistyped path shall not become a new tree of folders somewhere.
+
+    Raises
+    ------
+    OSError
+        If it cannot be made.
+    """
+    folder.mkdir(exist_ok=True)
 
 
 def is_partial(path: Path) -> bool:
@@ -296,7 +313,7 @@ def read_table(path: str | Path, table: Table | None = None) -> pl.DataFrame:
         if form == "parquet":
             frame = pl.read_parquet(where)
         elif form == "csv":
-            frame = pl.read_csv(where, infer_schema=False)
+            frame = _read_csv(where, path)
         elif form == "ndjson":
             # Without rows there are no columns either.
             empty = not where if isinstance(where, bytes) else not Path(path).stat().st_size
@@ -307,6 +324,29 @@ def read_table(path: str | Path, table: Table | None = None) -> pl.DataFrame:
         first_line = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
         raise InputError(f"cannot read the table {path}: {first_line}") from error
     return frame if table is None else typed_table(frame, table, path)
+
+
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+def _read_csv(where: str | bytes, path: str | Path) -> pl.DataFrame:
+    """Read CSV with all values as text; say so if it is another kind of text."""
+    if isinstance(where, bytes):
+        first = where[:2]
+    else:
+        with Path(path).open("rb") as file:
+            first = file.read(2)
+    if first in _UTF16:
+        raise InputError(f"{path} is UTF-16 text: save it as UTF-8")
+    frame = pl.read_csv(where, infer_schema=False)
+    only = frame.columns[0] if len(frame.columns) == 1 else ""
+    for mark, name in ((";", "semicolons"), ("\t", "tabs")):
+        if mark in only:
+            raise InputError(
+                f"{path} has one column, {only[:40]!r}: its values seem to be separated by {name}; "
+                "save it with commas"
+            )
+    return unguarded(frame)
 
 
 def typed_table(frame: pl.DataFrame, table: Table, path: str | Path) -> pl.DataFrame:

@@ -33,6 +33,6 @@ def read_provenance(path: str | Path) -> dict[str, Any]:
         else:
             text = beside.read_text(encoding="utf-8")
         told = json.loads(text)
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return told if isinstance(told, dict) else {}

@@ -263,10 +263,18 @@ class ByteSource:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
+_ZSTD_MAGIC = 0xFD2FB528
+_SKIPPABLE = range(0x184D2A50, 0x184D2A60)
+_BLOCKS_A_PIECE = 8
+"""A block holds 128 kB at most, however few bytes it has on disk: memory stays bounded."""
+
+
 class _ZstdReader:
     """Decompress zstd frames one after the other, and notice when the last one is cut.
 
-    The library's own stream reader ends silently in the middle of a frame.
+    The library's own stream reader ends silently in the middle of a frame, and its other reader
+    returns all that the bytes given to it hold: four bytes may stand for 128 kB. So the blocks
+    are counted here, by their headers (RFC 8878, sections 3.1.1 and 3.1.2).
     """
 
     def __init__(self, raw: BinaryIO):
@@ -274,27 +282,71 @@ class _ZstdReader:
 
         self._raw = raw
         self._library = zstandard
-        self._frame = zstandard.ZstdDecompressor().decompressobj()
-        self._inside_frame = False
-        self._compressed = b""
-        self._plain = b""
+        self._frame: Any = None
+        self._checksum_bytes = 0
+        self._plain = memoryview(b"")
+        self._cut = False
 
     def read(self, size: int) -> bytes:
         while not self._plain:
-            data = self._compressed or self._raw.read(_PIECE_BYTES)
-            self._compressed = b""
-            if not data:
-                if self._inside_frame:
-                    raise EOFError("the zstd data ends in the middle of a frame")
+            if self._cut:
+                raise EOFError("the zstd data ends in the middle of a frame")
+            head = b"" if self._frame is not None else self._begin_frame()
+            if self._frame is None:
                 return b""
-            self._inside_frame = True
+            blocks, is_last = self._next_blocks()
             try:
-                self._plain = self._frame.decompress(data)
+                self._plain = memoryview(self._frame.decompress(head + blocks))
             except self._library.ZstdError as error:
                 raise ValueError(str(error)) from error
-            if self._frame.eof:
-                self._compressed = self._frame.unused_data
-                self._frame = self._library.ZstdDecompressor().decompressobj()
-                self._inside_frame = False
-        piece, self._plain = self._plain[:size], self._plain[size:]
+            if is_last:
+                self._frame = None
+        piece, self._plain = bytes(self._plain[:size]), self._plain[size:]
         return piece
+
+    def _begin_frame(self) -> bytes:
+        """Return the header of the next frame that holds data; nothing at the end."""
+        while magic := self._raw.read(4):
+            kind = int.from_bytes(magic, "little")
+            if kind in _SKIPPABLE:
+                left = int.from_bytes(self._whole(4), "little")
+                while left:
+                    left -= len(self._whole(min(left, _PIECE_BYTES)))
+                continue
+            if kind != _ZSTD_MAGIC:
+                raise ValueError("behind a zstd frame stands something else")
+            described = self._whole(1)
+            flags = described[0]
+            is_single = flags >> 5 & 1
+            content_bytes = (is_single, 2, 4, 8)[flags >> 6]
+            more = self._whole(1 - is_single + (0, 1, 2, 4)[flags & 3] + content_bytes)
+            self._checksum_bytes = 4 * (flags >> 2 & 1)
+            self._frame = self._library.ZstdDecompressor().decompressobj()
+            return magic + described + more
+        return b""
+
+    def _next_blocks(self) -> tuple[bytes, bool]:
+        """Return some blocks of this frame, and whether the last one is among them."""
+        parts: list[bytes] = []
+        held = 0
+        for _ in range(_BLOCKS_A_PIECE):
+            head = self._raw.read(3)
+            number = int.from_bytes(head, "little")
+            is_last, kind, size = number & 1, number >> 1 & 3, number >> 3
+            size = 1 if kind == 1 else size  # a block of one repeated byte
+            size += self._checksum_bytes if is_last else 0
+            block = self._raw.read(size) if len(head) == 3 else b""
+            if len(head) < 3 or len(block) < size:
+                self._cut = True  # the whole blocks before it are good
+                break
+            parts += (head, block)
+            held += size
+            if is_last or held >= _PIECE_BYTES:
+                return b"".join(parts), bool(is_last)
+        return b"".join(parts), False
+
+    def _whole(self, size: int) -> bytes:
+        data = self._raw.read(size)
+        if len(data) < size:
+            raise EOFError("the zstd data ends in the middle of a frame")
+        return data

@@ -25,7 +25,7 @@ import polars as pl
 
 from milepost import __version__
 from milepost.errors import WorkerError
-from milepost.io.files import cannot_write
+from milepost.io.files import cannot_write, make_folder
 from milepost.io.locks import Lock
 from milepost.io.processes import begin_worker, interrupts_held
 from milepost.io.sources import Readable, Source
@@ -75,7 +75,7 @@ class WorkFolder:
         self.path = Path(f"{output}.work")
         identity_file = self.path / "job.sha256"
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
+            make_folder(self.path)
             # Keeps a second run of the same command out.
             self._lock = Lock(self.path / "lock", wait=False)
             known = identity_file.read_text(encoding="utf-8") if identity_file.exists() else None

@@ -14,6 +14,7 @@ import polars as pl
 
 from milepost.fairplay.simulate import PowerCell
 from milepost.fairplay.words import support
+from milepost.games.rounds import round_number
 from milepost.report.charts import INK, PALETTE
 
 if TYPE_CHECKING:
@@ -154,6 +155,17 @@ def index_chart(players: pl.DataFrame, marked: Sequence[str] = (), *, named: boo
     return chart.properties(width=_WIDTH, height=_HEIGHT, autosize=_fit())
 
 
+def round_labels(rounds: Sequence[str | None]) -> list[str]:
+    """Return what to call rounds: by number, where a tag such as 7.1 also names the board.
+
+    In matches the part behind the point tells games apart, and stays.
+    """
+    numbers = [round_number(text) for text in rounds]
+    if None not in numbers and len(set(numbers)) == len(numbers):
+        return [str(number) for number in numbers]
+    return [text or "" for text in rounds]
+
+
 def evidence_chart(sequence: pl.DataFrame) -> Any:
     """Return the evidence ratio after each game on a log scale, with the words of its size.
 
@@ -165,7 +177,7 @@ def evidence_chart(sequence: pl.DataFrame) -> Any:
     import altair as alt
 
     count = len(sequence)
-    rounds = [str(value) if value else "" for value in sequence["round"].to_list()]
+    rounds = round_labels(sequence["round"].to_list())
     in_order = all(rounds) and len(set(rounds)) == count
     points = pl.concat(
         [

@@ -324,7 +324,7 @@ def _sensitivity(test: FullTest, names: Labels) -> Table:
     for row in test.sensitivity.iter_rows(named=True):
         marks = [
             text
-            for value, text in ((low, "best for the player"), (high, "worst for the player"))
+            for value, text in ((low, "smallest E"), (high, "largest E"))
             if row["ln_e"] is not None and row["ln_e"] == value and low != high
         ]
         worked = row["ln_e"] is not None

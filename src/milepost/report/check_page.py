@@ -255,7 +255,8 @@ def _luck_section(view: CheckView, names: Labels) -> Table | Text:
     return Table(
         title,
         frame,
-        note="In points of score. The surplus is the score less what the Elos promise; own play, "
+        note="In points of score, over games in which turns of both sides count. The surplus is "
+        "the score less what the Elos promise; own play, "
         "the others' play and the rest add up to it. Chance: how much results vary anyway. "
         "Others: the opponents; their Elo, their IPR in the games against this player, and in "
         f"their other games.{marks.told}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ import polars as pl
 from milepost.errors import InputError
 from milepost.history.eras import CAUTION_YEARS
 from milepost.history.models import TTT, TTTD, TrueSkill
-from milepost.history.periods import clock_of
+from milepost.history.periods import LONG_GAP, clock_of
 from milepost.report.charts import PALETTE, legend_below, year_axis
 
 if TYPE_CHECKING:
@@ -26,13 +27,15 @@ _MOST_YEARS = 2000
 
 
 def curve_points(
-    history: History, players: Sequence[str], *, first: Any = None, last: Any = None
-) -> pl.DataFrame:
+    history: History, players: Sequence[str], *, first: Any = None, last: Any = None,
+    gap: float | None = None,
+) -> pl.DataFrame:  # fmt: skip
     """Return what a history believes about players along their lives.
 
     There is a point for every period with games and, between a player's first and last one, for
-    every whole unit of time without (a year, for dates): there the belief is wider. Models that
-    answer no questions, and histories whose clock counts games, have the periods alone.
+    every whole unit of time without (a year, for dates): there the belief is wider. In a long gap
+    there are none: another piece of the curve begins behind it. Models that answer no questions,
+    and histories whose clock counts games, have the periods alone.
 
     Parameters
     ----------
@@ -42,12 +45,15 @@ def curve_points(
         The players: their keys, names, or parts of them.
     first, last
         The time range; `None` = the whole life.
+    gap
+        Times without games longer than this break a curve; `None` = five years, where the times
+        are years or dates.
 
     Returns
     -------
     polars.DataFrame
         player (the name as written), time (a number: years, for dates), mean, sd, games,
-        margin_mean, margin_sd.
+        margin_mean, margin_sd, piece (the number of the piece of the curve).
 
     Raises
     ------
@@ -58,15 +64,21 @@ def curve_points(
     low = -math.inf if first is None else clock_of(first, period)
     high = math.inf if last is None else clock_of(last, period)
     between = period != "game" and isinstance(history.model, TTT | TTTD | TrueSkill)
+    in_years = isinstance(period, str) or history.curves["time"].dtype.is_temporal()
+    long = math.inf if period == "game" else LONG_GAP if in_years else math.inf
+    long = long if gap is None else gap
     rows: list[dict[str, Any]] = []
     for typed in players:
-        key = history.find(typed).key
+        key = history.key_of(typed)
         player = history.name_of(key)
         curve = history.curves.filter(pl.col("player") == key)
         nodes = {clock_of(row["time"], period): row for row in curve.iter_rows(named=True)}
         times = set(nodes)
         if between and max(nodes) - min(nodes) <= _MOST_YEARS:
             times |= {float(t) for t in range(math.ceil(min(nodes)), math.ceil(max(nodes)))}
+        starts = sorted(nodes)
+        gaps = [(a, b) for a, b in itertools.pairwise(starts) if b - a > long]
+        times -= {t for t in times for a, b in gaps if a < t < b}
         shown = sorted(t for t in times if low <= t <= high)
         if not shown:
             raise InputError(f"{player} has no games in this time")
@@ -79,9 +91,11 @@ def curve_points(
                 "player": player, "time": time, "mean": row["mean"], "sd": row["sd"],
                 "games": row["games"], "margin_mean": row.get("margin_mean"),
                 "margin_sd": row.get("margin_sd"),
+                "piece": sum(end <= time for _, end in gaps),
             })  # fmt: skip
     kinds = {"player": pl.String, "time": pl.Float64, "mean": pl.Float64, "sd": pl.Float64,
-             "games": pl.Int64, "margin_mean": pl.Float64, "margin_sd": pl.Float64}  # fmt: skip
+             "games": pl.Int64, "margin_mean": pl.Float64, "margin_sd": pl.Float64,
+             "piece": pl.Int64}  # fmt: skip
     return pl.DataFrame(rows, schema=kinds)
 
 
@@ -93,6 +107,7 @@ def curves_chart(
     margins: bool = True,
     title: str = "",
     subtitle: Sequence[str] = (),
+    unit: str = "points",
     width: int = 640,
     height: int = 380,
 ) -> alt.TopLevelMixin:
@@ -110,6 +125,8 @@ def curves_chart(
         Whether to draw the dashed curves where there are margins.
     title, subtitle
         What stands above; what the lines mean is added.
+    unit
+        What the numbers are.
     width, height
         The size of the plot.
     """
@@ -120,7 +137,9 @@ def curves_chart(
     wide = BANDS[band]
     dashed = margins and points["margin_mean"].drop_nulls().len() > 0
     players = points["player"].unique(maintain_order=True).to_list()
+    whole = [] if "piece" in points.columns else [pl.lit(0).alias("piece")]
     table = points.with_columns(
+        *whole,
         low=pl.col("mean") - wide * pl.col("sd"),
         high=pl.col("mean") + wide * pl.col("sd"),
         hard=pl.col("mean") + pl.col("margin_mean"),
@@ -135,27 +154,47 @@ def curves_chart(
     )
     times = table["time"].to_list()
     x = year_axis("time", (min(times), max(times)))
-    base = alt.Chart(table).encode(x=x, color=colour)
+
+    def height_of(field: str) -> alt.Y:
+        name = "skill" if unit == "points" else f"skill ({unit})"
+        return alt.Y(f"{field}:Q", title=name, scale=alt.Scale(zero=False))
+
+    pieces = alt.Detail("piece:N")
+    base = alt.Chart(table).encode(x=x, color=colour, detail=pieces)
     layers: list[Any] = []
     said = [f"solid: mean{_BAND_SAID[band]}"]
     if wide and table["sd"].drop_nulls().len():
-        layers.append(base.mark_area(opacity=0.18).encode(y=_height("low"), y2=alt.Y2("high:Q")))
+        layers.append(base.mark_area(opacity=0.18).encode(y=height_of("low"), y2=alt.Y2("high:Q")))
     if dashed:
-        hard = alt.Chart(table.filter(pl.col("hard").is_not_null())).encode(x=x, color=colour)
-        layers.append(hard.mark_line(strokeDash=[7, 4], strokeWidth=1.5).encode(y=_height("hard")))
+        hard = alt.Chart(table.filter(pl.col("hard").is_not_null())).encode(
+            x=x, color=colour, detail=pieces
+        )
+        layers.append(
+            hard.mark_line(strokeDash=[7, 4], strokeWidth=1.5).encode(y=height_of("hard"))
+        )
         said.append("dashed: mean + draw margin")
     if beside is not None:
-        other = alt.Chart(beside).encode(x=x, color=colour)
-        layers.append(other.mark_line(strokeDash=[2, 3], strokeWidth=1.8).encode(y=_height("mean")))
+        other = alt.Chart(beside).encode(x=x, color=colour, detail=pieces)
+        layers.append(
+            other.mark_line(strokeDash=[2, 3], strokeWidth=1.8).encode(y=height_of("mean"))
+        )
         said.append("dotted: mean of the other history")
-    layers.append(base.mark_line().encode(y=_height("mean")))
-    if points.height == len(players):  # a single period makes no line
-        layers.append(base.mark_point().encode(y=_height("mean")))
+    layers.append(base.mark_line().encode(y=height_of("mean")))
+    # A piece of a single period makes no line: a dot, with its band as a bar.
+    alone = table.filter(pl.len().over("player", "piece") == 1)
+    if len(alone):
+        dots = alt.Chart(alone).encode(x=x, color=colour)
+        layers.append(dots.mark_point(filled=True, size=35).encode(y=height_of("mean")))
+        if wide and alone["sd"].drop_nulls().len():
+            bars = dots.mark_rule(opacity=0.5).encode(y=height_of("low"), y2=alt.Y2("high:Q"))
+            layers.append(bars)
+    if table["piece"].max() != table["piece"].min():
+        said.append("broken where there are no games for years")
     if len(players) > len(PALETTE):  # colours come twice: names stand at the peaks
         peaks = table.sort("mean", "time", descending=[True, False]).unique(
             "player", keep="first", maintain_order=True
         )
-        labels = alt.Chart(peaks).encode(x=x, y=_height("mean"), text="who:N")
+        labels = alt.Chart(peaks).encode(x=x, y=height_of("mean"), text="who:N")
         layers.append(
             labels.transform_calculate(who="split(datum.player, ',')[0]").mark_text(dy=-9)
         )
@@ -171,9 +210,3 @@ def curves_chart(
 
 
 _BAND_SAID = {"sd": " ± 1 standard deviation", "95": " and its 95 % band", "none": ""}
-
-
-def _height(field: str) -> alt.Y:
-    import altair as alt
-
-    return alt.Y(f"{field}:Q", title="skill", scale=alt.Scale(zero=False))

@@ -46,6 +46,12 @@ def history_lines(history: History, *, said: Sequence[str] = (), chess: bool = F
     if isinstance(model, TTT | TTTD) and model.newcomers is not None:
         level = history.paths["newcomer_mean"]
         lines.append(f"  newcomers' mean {level[0]:.1f} to {level[-1]:.1f} points")
+    if history.moves is not None:
+        lines.append("joint with move evidence:")
+        lines += [f"  {line}" for line in repr(history.moves).splitlines()]
+        if isinstance(model, TTT | TTTD):
+            rule = "learned" if model.newcomers is not None else "fixed"
+            lines.append(f"  newcomers' level {rule}; with an era this hardly matters")
     return lines
 
 
@@ -78,6 +84,20 @@ def _about_evidence(history: History) -> list[str]:
         return [f"  the model {history.model.name} has no evidence; {alone} nats a game"]
     evidence = history.log_evidence / history.games
     lines = [f"  evidence {evidence:.4f} nats a game; {alone}"]
-    if evidence < naive:
-        lines.append("  caution: that is less than the share of draws alone explains")
-    return lines
+    caution = evidence_caution(history)
+    return [*lines, f"  caution: {caution}"] if caution else lines
+
+
+def evidence_caution(history: History) -> str:
+    """Return a line of caution if a history explains less than the share of draws; else empty."""
+    share = history.draw_share
+    if math.isnan(history.log_evidence) or math.isnan(share) or not history.games:
+        return ""
+    evidence, naive = history.log_evidence / history.games, naive_log_evidence(share)
+    if evidence >= naive:
+        return ""
+    return (
+        "this history explains less than the share of draws alone does "
+        f"({evidence:.4f} against {naive:.4f} nats a game): its answers say little. There may be "
+        "too few games for each player, or the numbers of the model do not fit (milepost tune)"
+    )

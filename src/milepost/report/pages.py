@@ -176,10 +176,6 @@ def write_page(page: Page, path: str | Path) -> None:
     check_page_ending(path)
     target = Path(path)
     text = page_text(page)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"cannot write {target}: {error.strerror or error}") from error
     write_text(target, text)
 
 

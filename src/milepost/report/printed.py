@@ -43,10 +43,6 @@ def write_pdf(page: Page, path: str | Path) -> None:
     """
     target = Path(path)
     data = page_pdf(page)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"cannot write {target}: {error.strerror or error}") from error
     write_bytes(target, data)
 
 

@@ -46,11 +46,15 @@ def bars_chart(ratings: pl.DataFrame, order: Sequence[str], level: float) -> alt
     )
     y = alt.Y("label:N", sort=rows, title=None, axis=alt.Axis(labelLimit=260, grid=True))
     x = _x("rating", "Elo", low, high)
-    colour = alt.Color(
-        "what:N",
-        title=None,
-        scale=alt.Scale(domain=[_BY_MOVES, _OWN], range=[_BLUE, _ORANGE]),
-        legend=alt.Legend(orient="top"),
+    points = [_BY_MOVES, _OWN]
+    legend = alt.Legend(orient="top")
+    colour, shape, filling = (
+        channel("what:N", title=None, scale=alt.Scale(domain=points, range=marks), legend=legend)
+        for channel, marks in (
+            (alt.Stroke, [_BLUE, _ORANGE]),
+            (alt.Shape, ["circle", "diamond"]),
+            (alt.Fill, [_BLUE, "white"]),
+        )
     )
     interval = alt.Color(
         "interval:N",
@@ -71,16 +75,16 @@ def bars_chart(ratings: pl.DataFrame, order: Sequence[str], level: float) -> alt
     ]
     layers: list[Any] = [
         base.transform_calculate(what=f"'{_BY_MOVES}'")
-        .mark_point(filled=True, size=60, opacity=1)
-        .encode(y=y, x=x, color=colour),
+        .mark_point(size=60, opacity=1)
+        .encode(y=y, x=x, stroke=colour, shape=shape, fill=filling),
     ]
     known = closed.filter(pl.col("elo").is_not_null())
     if len(known):
         layers.append(
             alt.Chart(known)
             .transform_calculate(what=f"'{_OWN}'")
-            .mark_point(shape="diamond", filled=False, strokeWidth=2, size=60)
-            .encode(y=y, x=_x("elo", "Elo", low, high), color=colour)
+            .mark_point(strokeWidth=2, size=60, opacity=1)
+            .encode(y=y, x=_x("elo", "Elo", low, high), stroke=colour, shape=shape, fill=filling)
         )
     layers += _arrows(closed, low, high, _BLUE, y=y)
     # Intervals and points have a legend each.
@@ -136,7 +140,7 @@ def curve_chart(curve: pl.DataFrame, on_curve: pl.DataFrame, level: float) -> al
         groups.mark_rule(strokeWidth=2, opacity=0.3).encode(
             x=_x("low", "Elo", low, high), x2=alt.X2("high:Q"), y=at
         ),
-        groups.mark_point(shape="cross", filled=False, size=50).encode(
+        groups.mark_point(shape="cross", filled=False, size=130).encode(
             x=x, y=alt.Y("expected:Q", title=y_title)
         ),
         groups.mark_point(size=80, opacity=1).encode(x=x, y=at, shape=shape),

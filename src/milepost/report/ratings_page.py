@@ -159,6 +159,7 @@ def _main_table(named: pl.DataFrame, by: Sequence[str], level: float) -> Table:
         "and events, differ.",
         digits={"rating": 0, "own Elo": 0},
         most=MOST_ROWS,
+        numbers=tuple(intervals),
     )
 
 

@@ -98,8 +98,8 @@ def test_columns_of_a_header_cut_at_the_end_of_the_file(name: str, rest: str) ->
 def test_tag_that_cannot_be_read_is_reported_by_game() -> None:
     good, bad = b'[Event "x"]\n\n1. e4 *\n\n', b'[Event "y"]\n[Site "unclosed\n\n1. e4 *\n\n'
     block = next(scan_blocks(io.BytesIO(good + bad + good)))
-    _, unreadable = tag_columns(block)
-    assert unreadable == {1: ['[Site "unclosed']}
+    _, doubts = tag_columns(block)
+    assert doubts == {1: ['unreadable tag: [Site "unclosed']}
 
 
 def test_columns_of_some_names_only() -> None:
@@ -136,7 +136,7 @@ def test_escapes_are_kept_as_they_stand() -> None:
 
 @pytest.mark.parametrize("line", ['[White "a', "[White a]", '[White"a"]', "[White]", '[We st "a"]'])
 def test_line_that_is_no_tag_pair_is_said_to_be_unreadable(line: str) -> None:
-    assert parse_tags(line.encode()) == ({}, [line])
+    assert parse_tags(line.encode()) == ({}, [f"unreadable tag: {line}"])
 
 
 def test_remarks_between_tags_are_passed_over() -> None:

@@ -60,3 +60,45 @@ def test_any_table_with_keys_will_do() -> None:
     assert find_player(pd.DataFrame({"key": ["ann", "ann"], "games": [1, 2]}), "ann").name == "ann"
     with pytest.raises(InputError, match="no player is called"):
         PlayerFinder(pl.DataFrame({"key": []}, schema={"key": pl.String})).find("ann")
+
+
+@pytest.mark.parametrize(
+    ("typed", "games", "key", "others"),
+    [
+        ("fischer", None, "fischer, robert james", ""),
+        ("Fischer, R", None, "fischer, robert james", ""),
+        ("fischer", {"fischer": 4, "fischer, r": 1}, "fischer", "Fischer, R (1 game)"),
+        ("=fischer, r", None, "fischer, r", ""),
+        ("garry kasparov", None, "kasparov, gary", ""),
+        ("Kasparow Gari", None, "kasparov, gary", ""),  # by its sound
+        ("sparov", None, "kasparov, gary", ""),
+    ],
+)
+def test_the_best_known_is_meant(
+    typed: str, games: dict[str, int] | None, key: str, others: str
+) -> None:
+    named = PLAYERS.with_columns(pl.coalesce("name", pl.col("key").str.to_titlecase()))
+    match = PlayerFinder(named).find_best_known(typed, games)
+    assert (match.key, match.others) == (key, others)
+
+
+def test_equals_are_listed_unless_one_is_the_strongest_too() -> None:
+    sisters = PlayerFinder({
+        "key": ["polgar, judit", "polgar, sofia", "polgar j"], "games": [50, 30, 5],
+    })  # fmt: skip
+    with pytest.raises(InputError, match=r"'polgar' may be 3 players: polgar, judit \(50 games\)"):
+        sisters.find_best_known("polgar")
+    strength = {"polgar, judit": 2735.0, "polgar, sofia": 2505.0, "polgar j": 2800.0}
+    # "polgar j" may be Judit herself, and is no rival.
+    assert sisters.find_best_known("polgar", strength=strength).key == "polgar, judit"
+    with pytest.raises(InputError, match="may be 3 players"):
+        sisters.find_best_known("polgar", strength={"polgar, judit": 1.0, "polgar, sofia": 2.0})
+
+
+def test_search_lists_parts_and_near_spellings() -> None:
+    finder = PlayerFinder(PLAYERS)
+    assert finder.search("fischer")["key"].to_list() == [
+        "fischer, robert james", "fischer", "fischer, r",
+    ]  # fmt: skip
+    assert finder.search("gasparov")["key"].to_list() == ["kasparov, gary"]
+    assert finder.search("").is_empty()

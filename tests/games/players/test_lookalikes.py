@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from milepost.games.players.lookalikes import likely_duplicates
+from milepost.games.players.lookalikes import likely_duplicates, may_be_one
 from milepost.games.players.resolve import find_players
 from milepost.tables import LIKELY_DUPLICATES, PLAYERS
 
@@ -97,6 +97,21 @@ def test_two_letters_apart_are_not_listed() -> None:
 
 def test_short_names_one_letter_apart_are_not_listed() -> None:
     assert _plain("li, wei", "li, wen") == {}
+
+
+@pytest.mark.parametrize(
+    "other", ["korchnoi, v", "kortchnoi viktor", "viktor kortchnoi", "korchnoi, viktor lvovich"]
+)
+def test_other_transliterations(other: str) -> None:
+    assert may_be_one("kortschnoj, viktor", other)
+    assert list(_plain("kortschnoj, viktor", other).values()) == ["sounds alike"]
+
+
+def test_who_is_another_person() -> None:
+    assert may_be_one("tal", "tal, mihail")
+    for one, two in (("polgar, judit", "polgar, sofia"), ("tal, m", "tall, e"), ("ab", "ba")):
+        assert not may_be_one(one, two)
+        assert _plain(one, two) == {}
 
 
 def test_numbered_accounts_are_not_listed() -> None:

@@ -309,7 +309,7 @@ def test_numbers_may_be_names() -> None:
 
 
 def test_other_fields_that_are_no_numbers_are_null() -> None:
-    table = _table(score=[1, 1], elo_1=["2400", "?"], elo_2=["", "2400.0"], weight=["x", "0.5"])
+    table = _table(score=[1, 1], elo_1=["2400", "?"], elo_2=["", "2400.0"], weight=["", "0.5"])
     results, _ = results_of_table(table)
     assert results.select("elo_1", "elo_2", "weight").rows() == [
         (2400, None, None),

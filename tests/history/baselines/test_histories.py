@@ -209,6 +209,7 @@ def test_trueskill_over_periods_is_the_filter_of_the_general_graph() -> None:
     assert_allclose(history.curves["sd"], general.curves["sd"], rtol=1e-10)
 
 
+@pytest.mark.filterwarnings("ignore:ratings go up to")
 def test_trueskill_far_out_stays_finite() -> None:
     games = played([0, 0, 1] * 5, [1, 2, 2] * 5, [1, 0.5, 1] * 5, [0] * 15)
     for options in ({"beta": 1e-3}, {"sigma": 1e8}, {"sigma": 1e-3}, {"beta": 1e6}, {"tau": 0.0}):

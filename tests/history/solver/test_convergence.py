@@ -104,7 +104,7 @@ def test_mixed_weights_end_where_plain_sweeps_end(form: str | None) -> None:
 
 
 def test_it_is_faster_than_plain_sweeps() -> None:
-    assert fit(weakly_linked(), tolerance=0.01).sweeps <= 12
+    assert fit(weakly_linked(), draw="share", tolerance=0.01).sweeps <= 12
 
 
 def test_stopping_early_is_said() -> None:

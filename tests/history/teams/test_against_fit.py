@@ -36,7 +36,7 @@ def test_they_agree_on_two_players(stage: Any, tau: float, tolerance: float) -> 
     # Without drift the core's Newton step, which puts a tiny one instead, stalls below 1e-4.
     years = sorted(np.random.default_rng(0).integers(1950, 1960, 400).tolist())
     frame, games = two_player_games(1, years)
-    core = fit(frame, tau=tau, stage=stage, tolerance=tolerance)
+    core = fit(frame, draw="share", tau=tau, stage=stage, tolerance=tolerance)
     general = fit_teams(games, tau=tau, stage=stage, tolerance=tolerance)
     assert core.curves.columns == general.curves.columns
     assert core.curves.select("player", "time", "games").equals(
@@ -52,7 +52,7 @@ def test_they_cut_time_alike(period: Any) -> None:
     rng = np.random.default_rng(2)
     days = sorted(date(2001, 1, 1) + timedelta(int(n)) for n in rng.integers(0, 1500, 150))
     frame, games = two_player_games(3, days)
-    core = fit(frame, period=period, tolerance=1e-6)
+    core = fit(frame, draw="share", period=period, tolerance=1e-6)
     general = fit_teams(games, period=period, tolerance=1e-6)
     ours, theirs = (one.curves.sort("player", "time", "mean") for one in (core, general))
     assert ours.select("player", "time").equals(theirs.select("player", "time"))
@@ -64,7 +64,7 @@ def test_they_cut_time_alike(period: Any) -> None:
 def test_fit_takes_games() -> None:
     frame, games = two_player_games(4, [1950 + g // 20 for g in range(100)])
     assert_allclose(
-        fit(frame, tolerance=1e-6).curves["mean"],
+        fit(frame, draw="share", tolerance=1e-6).curves["mean"],
         fit(games, tolerance=1e-6).curves["mean"],
         atol=1e-5,
     )

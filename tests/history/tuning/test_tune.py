@@ -109,8 +109,8 @@ def test_margins_are_an_axis_of_their_own() -> None:
 
 def test_a_tuned_margin_beats_the_share_of_draws_among_unequals() -> None:
     """From the share the margin is 90 points, for that takes all sides to be equal."""
-    share = tune(RESULTS, beta=BETA, tau=TAU, window=0)
-    by_share = fit(RESULTS, beta=BETA, tau=TAU).draw_margin
+    share = tune(RESULTS, beta=BETA, tau=TAU, window=0, draw="share")
+    by_share = fit(RESULTS, beta=BETA, tau=TAU, draw="share").draw_margin
     assert by_share < 0.65 * MARGIN
     assert option(share, "draw") == "share"
     assert share.table["draw"].to_list() == [None]
@@ -261,7 +261,7 @@ def test_progress_counts_every_point() -> None:
         ({"sigma": [400.0, 0.0]}, "positive sigma"),
         ({"sigma": "share"}, "positive sigma"),
         ({"sigma": ["share", 100.0]}, "positive sigma"),
-        ({"draw": "shares"}, "expected share or a number as draw"),
+        ({"draw": "shares"}, "expected share, auto, learn or a number as draw"),
         ({"draw": [100.0, 0.0]}, "the draw margin cannot be 0"),
         ({"draw": [-1.0]}, "zero or more"),
         ({"first_mover": "later"}, "expected learn, learn-by-period, a number"),

@@ -163,7 +163,7 @@ def setup_problem(path: Path) -> str | None:
         return "not the set-up that it is named after"
     try:
         known = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         known = None
     return None if isinstance(known, dict) else "no set-up"
 

@@ -22,7 +22,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from milepost.errors import EngineAnswerError, EngineDiedError, EngineTimeoutError
+from milepost.errors import (
+    EngineAnswerError,
+    EngineDiedError,
+    EngineSilentError,
+    EngineTimeoutError,
+)
 
 _READ_BYTES = 1 << 16
 _MOST_BYTES = 1 << 26
@@ -34,6 +39,8 @@ _REFUSED = {"UCI_Chess960": "false", "UCI_Variant": "chess"}
 """Options that would make another game of it, with the value that does not."""
 DEFAULT_TIMEOUT = 10.0
 """Seconds within which an engine must answer anything but a search."""
+SILENT_SECONDS = 30.0
+"""Seconds within which a search must print something: engines tell of the first depth at once."""
 
 
 class UciEngine:
@@ -163,7 +170,7 @@ class UciEngine:
         self.send(f"position fen {fen}")
         only = " ".join(moves)
         self.send(f"go {limit} searchmoves {only}" if only else f"go {limit}")
-        return self.read_until(b"bestmove", timeout)
+        return self.read_until(b"bestmove", timeout, silent=SILENT_SECONDS)
 
     def send(self, text: str) -> None:
         """Send one line."""
@@ -174,10 +181,14 @@ class UciEngine:
         except OSError as error:
             raise self._death() from error
 
-    def read_until(self, word: bytes, timeout: float) -> bytes:
-        """Read up to and with the first line that begins with `word`."""
+    def read_until(self, word: bytes, timeout: float, *, silent: float | None = None) -> bytes:
+        """Read up to and with the first line that begins with `word`.
+
+        `silent` is how long it may print nothing at first; `None` = as long as the timeout.
+        """
         pieces = [self._waiting]
-        give_up = time.monotonic() + timeout
+        begun = time.monotonic()
+        patience = timeout if silent is None else min(timeout, silent)
         marker = re.compile(rb"^" + re.escape(word) + rb"\b[^\n]*\n", re.MULTILINE)
         tail = self._waiting
         size = len(tail)
@@ -187,11 +198,14 @@ class UciEngine:
                 end = len(whole) - len(tail) + match.end()
                 self._waiting = whole[end:]
                 return whole[:end]
-            left = give_up - time.monotonic()
+            allowed = timeout if size else patience
+            left = begun + allowed - time.monotonic()
             ready = self._selector.select(left) if left > 0 else []
             if not ready:
-                raise EngineTimeoutError(
-                    f"{self.name or self.program} gave no {word.decode()} within {timeout:g} s"
+                kind = EngineTimeoutError if size or silent is None else EngineSilentError
+                raise kind(
+                    f"{self.name or self.program} gave no {word.decode()} within {allowed:g} s"
+                    f"{'' if size or silent is None else ', nor anything else'}"
                 )
             piece = self._read_ready(ready, pieces)
             pieces.append(piece)

@@ -22,15 +22,17 @@ from milepost.analysis.engine.uci import UciEngine
 from milepost.analysis.plans import ALL_MOVES, Evaluation, Plan
 from milepost.analysis.run.cluster import run_cluster
 from milepost.analysis.run.state import RunState
-from milepost.analysis.run.threads import Job, Outcome, run_threads
+from milepost.analysis.run.threads import TRIES, Job, Outcome, run_threads
 from milepost.analysis.store.positions import stored_position, variant_exclusions
 from milepost.analysis.store.store import EvaluationStore
-from milepost.errors import EngineError, InputError, OutputError
+from milepost.errors import EngineError, EngineSilentError, InputError, OutputError
 from milepost.io.progress import Progress, Report
 from milepost.tables import TURNS
 
 SAVE_SECONDS = 5.0
 """Finished positions wait at most so long before they are on disk."""
+_SILENT_JOBS = 2
+"""An engine that was silent about so many positions, and answered none, is given up."""
 _NEEDLESS = ("Threads", "Hash", "MultiPV")
 """Options of a plan that an engine may lack."""
 
@@ -163,6 +165,8 @@ def analyse(
     OutputError
         If the store cannot be written; what was stored before stays, and the same call goes on
         from there.
+    EngineSilentError
+        If the engine answers no search at all.
     """
     setup = setup or engine_setup(program, plan, options or {})
     state = RunState(setup=setup)
@@ -197,6 +201,7 @@ def save_outcomes(
 ) -> None:
     """Store what comes in, every few seconds and at the end, whatever the end is."""
     rows: list[dict[str, Any]] = []
+    silent = 0
     begun = saved = time.monotonic()
 
     def save() -> None:
@@ -216,6 +221,12 @@ def save_outcomes(
         for outcome in outcomes:
             position, played = outcome.job
             state.engine_seconds += outcome.seconds
+            silent += outcome.silent
+            if silent >= min(_SILENT_JOBS, state.total) and not state.done:
+                raise EngineSilentError(
+                    f"{outcome.reason}; started {TRIES} times for each of {silent} positions, it "
+                    "never answered a search: does it need other options?"
+                )
             if outcome.evaluation is None:
                 state.failed.append((position, played, outcome.reason or "unknown"))
             else:

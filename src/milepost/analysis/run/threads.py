@@ -18,7 +18,7 @@ from pathlib import Path
 from milepost.analysis.engine.uci import UciEngine
 from milepost.analysis.plans import Evaluation, Plan, evaluate
 from milepost.analysis.store.positions import is_legal, position_problem
-from milepost.errors import EngineError
+from milepost.errors import EngineError, EngineSilentError
 
 TRIES = 3
 _LOOK_SECONDS = 0.2
@@ -39,6 +39,8 @@ class Outcome:
     """Why it failed."""
     seconds: float
     """How long the engine was busy with it."""
+    silent: bool = False
+    """Whether the engine, started anew every time, has never printed anything for it."""
 
 
 class UnfitError(Exception):
@@ -157,6 +159,7 @@ class JobRunner:
         self._options = options
         self._engine: UciEngine | None = None
         self._aborted = False
+        self._silences = 0
 
     def run(self, job: Job) -> Outcome:
         """Do a job; failures become outcomes, never exceptions.
@@ -167,6 +170,7 @@ class JobRunner:
             The only exception, by subclasses that look at their engines.
         """
         begun = time.monotonic()
+        self._silences = 0
         try:
             found, reason = self._try(job)
         except UnfitError:
@@ -174,7 +178,8 @@ class JobRunner:
         except Exception as error:  # a mistake of ours: this job has failed, others need not
             self.close()
             found, reason = None, f"{type(error).__name__}: {error}"
-        return Outcome(job, found, reason, time.monotonic() - begun)
+        seconds = time.monotonic() - begun
+        return Outcome(job, found, reason, seconds, silent=self._silences == TRIES)
 
     def _try(self, job: Job) -> tuple[Evaluation | None, str | None]:
         """Return the evaluation, or why there is none."""
@@ -192,6 +197,7 @@ class JobRunner:
                 return evaluate(self._started(), self._plan, position, played), None
             except EngineError as error:
                 reason = str(error)
+                self._silences += isinstance(error, EngineSilentError)
                 self.close()
                 self.restarts += 1
         return None, reason

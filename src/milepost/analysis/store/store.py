@@ -36,7 +36,7 @@ from milepost.analysis.store.shards import (
     shard_problem,
 )
 from milepost.errors import InputError, OutputError
-from milepost.io.files import cannot_write, is_partial, write_text
+from milepost.io.files import cannot_write, is_partial, make_folder, write_text
 from milepost.tables import EVALUATIONS
 
 __all__ = ["KEY", "EvaluationStore", "stored_position"]
@@ -77,7 +77,7 @@ class EvaluationStore:
             self._create(about)
         try:
             known = json.loads(about.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise InputError(f"{folder} is no evaluation store (no readable store.json)") from error
         if not isinstance(known, dict) or known.get("kind") != KIND:
             raise InputError(f"{folder} is no evaluation store")
@@ -93,7 +93,7 @@ class EvaluationStore:
                         raise InputError(
                             f"{self.folder} holds other things: give an empty or a new folder"
                         )
-            self.folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self.folder)
             if not about.exists():
                 write_text(about, json.dumps({"kind": KIND, "schema": SCHEMA}) + "\n")
             self.shards.mkdir(exist_ok=True)

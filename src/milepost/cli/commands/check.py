@@ -108,6 +108,10 @@ def check(
         raise InputError("check needs --store DIR: evaluations and the ledger of looks are there")
     if full and not player:
         raise InputError("--full tests one performance: name whose with --player")
+    if player and not full:
+        raise InputError(
+            "--player names whom to test in full: say --full too, or leave it out to screen all"
+        )
     api.fairplay.check_report_ending(report)
     if reply is not None and report is None:
         raise InputError("--reply is put into a report: say --report FILE too")
@@ -247,7 +251,7 @@ def _show(found: Check, *, names: bool, order: str) -> None:
     whole = [name for name in columns if name != "player"]
     show.print_table(columns, rows, title=title, whole=whole, keep=keep, drop_first=_DROPPED_FIRST)
     for text, number in numbers.items():
-        typer.echo(f"  {number}: {text}")
+        show.say(f"  {number}: {text}")
     if found.event is not None:
         _show_event(found)
 
@@ -259,7 +263,7 @@ def _show_event(found: Check) -> None:
         f"{row['found']} of {row['index']} or more ({row['expected']:.2g} expected)"
         for row in event.counts.iter_rows(named=True)
     )
-    typer.echo(
+    show.say(
         f"The event as a whole: mean index {event.mean_index:.1f} (honest events: "
         f"{event.mean_low:.1f} to {event.mean_high:.1f}); {counts}; the largest of "
         f"{event.players} is as high in {event.largest_p:.0%} of honest events."
@@ -278,23 +282,23 @@ def _show_results(found: Check, *, names: bool) -> None:
 
     rows = [
         [
-            labels.get(row["player"], "?"), row["turns"], row["games"], f"{row['score']:g}",
-            f"{row['expected']:.1f}", part(row, "own_play"), part(row, "opponents_play"),
-            part(row, "rest"),
+            labels.get(row["player"], "?"), row["turns"],
+            f"{row['score']:g} of {row['games']}", f"{row['expected']:.1f}",
+            part(row, "own_play"), part(row, "opponents_play"), part(row, "rest"),
         ]
         for row in known.iter_rows(named=True)
     ]  # fmt: skip
     rows.sort(key=lambda row: row[0])
     show.print_table(
-        ["player", "turns", "games", "score", "expected", "own play", "opponents' play",
-         "the rest"],
+        ["player", "turns", "score", "expected", "own play", "opponents' play", "the rest"],
         rows,
         title="Where results came from, in points beside what the Elos promise (± one standard "
-        f"error; players with {LEAST_TURNS} turns or more)",
-        whole=["own play", "opponents' play", "the rest"],
-        keep=["own play", "opponents' play", "the rest"],
-        drop_first=["games", "turns", "expected"],
-    )  # fmt: skip
+        f"error; players with {LEAST_TURNS} turns or more). Games in which no turn of both sides "
+        "counts are not in it",
+        whole=["score", "own play", "opponents' play", "the rest"],
+        keep=["score", "own play", "opponents' play", "the rest"],
+        drop_first=["turns", "expected"],
+    )
 
 
 def _show_full(found: Check, test: FullTest, *, names: bool) -> None:
@@ -308,10 +312,10 @@ def _show_full(found: Check, test: FullTest, *, names: bool) -> None:
     headline = f"{label}: {len(real)} turns of {real.games} games, rating {real.rating:.0f}"
     if test.too_little:
         headline += f" (too little for a full test: {test.too_little})"
-    typer.echo(headline)
-    typer.echo(f"  {power_sentence(test)}")
+    show.say(headline)
+    show.say(f"  {power_sentence(test)}")
     ln_e = real.evidence.ln_e
-    typer.echo(
+    show.say(
         f"  E = {words.ratio_text(ln_e)}: {words.support(ln_e)}. "
         f"Worst case {words.ratio_text(real.evidence.ln_e_worst)}."
     )
@@ -321,7 +325,7 @@ def _show_full(found: Check, test: FullTest, *, names: bool) -> None:
             f"{words.p_text(chance.p_reference, chance.floor)} among {chance.reference} honest "
             f"performances (the smallest that these can give is {words.p_text(chance.floor or 0)})"
         )
-    typer.echo(
+    show.say(
         f"  p = {words.p_text(chance.p)}: {words.p_text(chance.p_simulated)} by {chance.draws:,} "
         f"simulated performances (error {chance.p_simulated_se:.1g}), {reference}."
     )
@@ -354,9 +358,11 @@ def _show_full(found: Check, test: FullTest, *, names: bool) -> None:
         drop_first=["worst case", "z"],
     )  # fmt: skip
     show.print_table(
-        ["help", "share", "noticed at 1 in 100", "at 1 in 1,000", "match rate alone, 1 in 100"],
+        ["help", "share of turns", "1 in 100", "1 in 1,000", "match rate, 1 in 100"],
         _power_rows(test),
-        title="What would have been noticed on these turns (simulated)",
+        title="How often help would be noticed on these turns, by rate of false alarms "
+        f"({test.power[0].draws:,} simulated performances a kind of help)",
+        whole=["help", "1 in 100", "1 in 1,000"],
     )
     show.print_table(
         ["odds beforehand", "odds afterwards", "probability"],
@@ -437,10 +443,10 @@ def _show_sequence(found: Check, *, names: bool) -> None:
 def _tell(found: Check, *, quiet: bool) -> None:
     if not quiet:
         for note in found.notes:
-            typer.echo(f"  {note}", err=True)
+            show.say(f"  {note}", err=True)
         if found.looks:
-            typer.echo(found.looks, err=True)
-    typer.echo(
+            show.say(found.looks, err=True)
+    show.say(
         "This is evidence, not a judgement, and silence is no clearance: see docs/fairplay.md.",
         err=True,
     )

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from milepost.cli import options, show
 
+if TYPE_CHECKING:
+    from milepost.api.histories import Moves
+
 MOVED = {
     f"--{name}": f"--set {name.replace('-', '_')}=VALUE"
     for name in (
         "mu", "sigma", "draw", "first-mover", "newcomers", "margin-mu", "margin-sigma",
-        "margin-tau", "draw-form", "stage", "order", "seed", "tolerance", "max-sweeps",
+        "margin-tau", "draw-form", "stage", "order", "seed", "tolerance", "max-sweeps", "scale",
     )
 }  # fmt: skip
 """Former options: what to type now."""
@@ -33,7 +36,7 @@ def history(
         ),
     ] = None,
     model: Annotated[
-        str, typer.Option("--model", help="ttt, ttt-d, trueskill, elo or glicko2.")
+        str, typer.Option("--model", help="ttt, ttt-d, forecast, trueskill, elo or glicko2.")
     ] = "ttt",
     period: options.Period = "year",
     beta: Annotated[
@@ -53,11 +56,23 @@ def history(
     keep_names: options.KeepNames = False,
     aliases: options.Aliases = None,
     keep_duplicates: options.KeepDuplicates = False,
+    moves: Annotated[
+        str | None,
+        typer.Option(
+            "--moves", metavar="SITES",
+            help="Join move evidence: a table of milepost rate --sites, or player, time, mean, sd. "
+            "Then --set takes era (walk, constant), era_drift, slope, spread and form too.",
+        ),
+    ] = None,
     form: options.Format = None,
     workers: options.Threads = None,
     quiet: options.Quiet = False,
 ) -> None:  # fmt: skip
     """Fit every player's skill through time to results; write the curves table.
+
+    With --set scale=elo the curves are written as Elo, by the Elos printed beside the games. With
+    --set newcomers=none all begin at mu, with newcomers=learn at a level through time (for chess
+    the default), with newcomers=company by the players first met (the model forecast).
 
     Exits with 1 if the history did not converge; the curves are written all the same.
     """
@@ -73,13 +88,20 @@ def history(
     if output is not None:
         format_of(output, form)
     given = {name: options.value_of(text) for name, text in options.read_settings(settings).items()}
+    # Where the questions have an option of its own, the curves' scale is one of many settings.
+    scale = given.pop("scale", None)
+    joining = _joining(moves, given)
     frequent = {"beta": beta, "tau": tau, "workers": workers}
     given |= {name: value for name, value in frequent.items() if value is not None}
+    if "newcomers" in given:
+        model, given = _with_newcomers(model, given)
     # What cannot be is refused before the results are read.
     options.check_preset(preset)
     api.model_and_sweeping(model, given)
     length = options.read_period(period)
     api.check_period(length)
+    if moves is not None and model in ("ttt", "ttt-d"):
+        given.setdefault("newcomers", "learn")
     with show.progress("reading", quiet=quiet):
         chosen = api.choose(
             inputs, mapping=mapping, keep_names=keep_names, aliases=aliases,
@@ -89,9 +111,13 @@ def history(
     chess = preset == "chess" or (preset == "auto" and chosen.chess)
     fitted, sweeping = api.model_and_sweeping(model, given, chess=chess)
     with show.warnings_told(), show.progress("sweeping", quiet=quiet, unit="sweeps") as tell:
-        found = api.fit_history(chosen, fitted, period=length, sweeping=sweeping, progress=tell)
+        found = api.fit_history(
+            chosen, fitted, period=length, sweeping=sweeping, moves=moves,
+            joining=joining, progress=tell,
+        )  # fmt: skip
     if output is not None:
-        write_table(found.curves, output, form=form, made=dict(found.made))
+        shown = found if scale is None else found.on(str(scale))
+        write_table(shown.curves, output, form=form, made={**found.made, "scale": scale})
     if save is not None:
         found.save(save)
     if not quiet:
@@ -103,3 +129,34 @@ def history(
         typer.echo("\n".join(say), err=True)
     if not found.converged:
         raise typer.Exit(1)
+
+
+def _joining(moves: str | None, given: dict[str, Any]) -> Moves | None:
+    """Take the options of move evidence out of what was set; `None` = there is no evidence."""
+    from dataclasses import fields
+
+    from milepost.api.histories import Moves
+    from milepost.errors import InputError
+
+    own = [option.name for option in fields(Moves) if option.name in given]
+    if moves is None:
+        if own:
+            raise InputError(f"--set {own[0]} goes with move evidence: give --moves SITES")
+        return None
+    return Moves(**{name: given.pop(name) for name in own})
+
+
+def _with_newcomers(model: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Take what was said of newcomers: a model of their own, or an option of the model."""
+    from milepost.errors import InputError
+
+    known = (None, "learn", "company")
+    if given["newcomers"] not in known:
+        raise InputError(
+            f"newcomers: expected one of none, learn, company; got {given['newcomers']!r}"
+        )
+    if given["newcomers"] != "company":
+        return model, given
+    if model not in ("ttt", "ttt-d", "forecast"):
+        raise InputError(f"newcomers=company is the model forecast, not {model}")
+    return "forecast", {name: value for name, value in given.items() if name != "newcomers"}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from milepost.cli import options, show
+from milepost.cli.commands.questions import load
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,12 +49,22 @@ def plot(
         str | None, typer.Option("--to", metavar="TIME", help="Up to this one.")
     ] = None,
     title: Annotated[str, typer.Option("--title", help="The title of the picture.")] = "",
+    scale: options.Scale = None,
+    gap: Annotated[
+        float | None,
+        typer.Option(
+            "--gap", min=0.0, metavar="YEARS", help="Break a curve where games lack longer.",
+            show_default="5 years",
+        ),
+    ] = None,
     quiet: options.Quiet = False,
 ) -> None:  # fmt: skip
     """Draw players' skill through time, with bands, from a saved history.
 
     Between periods with games the band widens with the drift. A player with a margin of his own
     (ttt-d) also gets a dashed curve: his mean plus his draw margin, what it takes to beat him.
+    Where there are no games for years the curve is broken. A joint
+    history is drawn in intrinsic Elo: dashed what results alone say, points what moves say.
     """
     from pathlib import Path
 
@@ -62,13 +73,13 @@ def plot(
 
     if output is not None:
         check_ending(output)
-    found = load_history(folder)
-    other = None if beside is None else load_history(beside)
+    found = load(folder, scale, joint=True)
+    other = None if beside is None else load_history(beside).on(scale or "points")
     with show.warnings_told():
         players = list(dict.fromkeys(found.find(name) for name in names))
     chart = found.plot(
         *(player.key for player in players), band=band, beside=other, margins=margins, first=first,
-        last=last, title=title,
+        last=last, title=title, gap=gap,
     )  # fmt: skip
     written = [player.name for player in players]
     target = Path(output) if output is not None else _named_after(written)

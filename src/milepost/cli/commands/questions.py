@@ -17,14 +17,18 @@ if TYPE_CHECKING:
 
 def rank(
     folder: options.HistoryFolder,
-    at: options.AtTime,
+    at: options.AtTime = "now",
     most: Annotated[
         int | None,
         typer.Option("--most", min=1, help="So many players.", show_default="20; in OUT all"),
     ] = None,
     games: Annotated[
-        int, typer.Option("--games", min=0, help="Only players with so many games by then.")
-    ] = 0,
+        int | None,
+        typer.Option(
+            "--games", min=0, help="Only players with so many games by then; 0 = all.",
+            show_default="30, and only players whose skill is fairly known; all if few are",
+        ),
+    ] = None,
     within: Annotated[
         float,
         typer.Option(
@@ -32,46 +36,71 @@ def rank(
             help="Only players with games at most so long before or after.",
         ),
     ] = 1.0,
+    scale: options.Scale = None,
     output: options.AnswerTable = None,
     form: options.Format = None,
 ) -> None:  # fmt: skip
-    """Rank the players of a saved history at a time."""
-    from milepost.api.histories import load_history
+    """Rank the players of a saved history at a time.
 
-    found = load_history(folder)
+    Players who may be one person under several names are told below the ranking.
+    """
+    found = load(folder, scale, joint=True)
     table = found.rank(at, within=within, games=games)
     if table.is_empty():
         _tell_of_nobody(found, at, within, games)
-    told = {"at": at, "most": most, "games": games, "within": within}
-    if not _written(
-        table if most is None else table.head(most), output, form, "rank", told, folder
-    ):
-        typer.echo(f"{found.model.name} at {at}: skill, its standard deviation, games so far")
-        shown = table.drop("player").rename({"name": "player"})
-        show.print_frame(shown, most=most or 20)
+    told = {"at": at, "most": most, "games": games, "within": within, "scale": scale}
+    if written(table if most is None else table.head(most), output, form, "rank", told, folder):
+        return
+    unit = unit_of(found)
+    shown = table.drop("player").rename({"name": "player", "mean": unit, "sd": "±"})
+    when = f"{found.paths['time'][-1]} (now)" if at == "now" else at
+    typer.echo(
+        f"{found.model.name} at {when}: skill in {unit}, its standard deviation, games so far"
+    )
+    show.print_frame(shown.with_columns(_rounded(shown, unit)), most=most or 20)
+    _tell_of_doubles(found, table.head(most or 20))
+    tell_of_scale(found)
+    if games is None:
+        left = len(found.rank(at, within=within, games=0)) - len(table)
+        if left:
+            typer.echo(
+                f"{left:,} more have fewer than 30 games by then or are hardly known "
+                "(--games 0 lists them too)",
+                err=True,
+            )
 
 
 def predict(
     folder: options.HistoryFolder,
     a: Annotated[str, typer.Argument(metavar="A", help="A player: the name, or a part of it.")],
     b: Annotated[str, typer.Argument(metavar="B", help="The other player.")],
-    at: options.AtTime,
+    at: options.AtTime = "now",
     first_mover: Annotated[
         int | None,
         typer.Option("--first-mover", min=1, max=2, help="1 = A moves first, 2 = B; else nobody."),
     ] = None,
+    quality: Annotated[
+        bool,
+        typer.Option("--quality", help="Also how even the game is, and the expected score."),
+    ] = False,
+    scale: options.Scale = None,
     output: options.AnswerTable = None,
     form: options.Format = None,
 ) -> None:
-    """Predict a game between two players of a saved history at a time: win, draw, loss."""
+    """Predict a game between two players of a saved history at a time: win, draw, loss.
+
+    The quality is TrueSkill's, from 0 to 1: 1 for two players of one skill of whom everything is
+    known, less for unequal ones and for those of whom little is known.
+    """
     import polars as pl
 
-    from milepost.api.histories import load_history, percent
+    from milepost.api.histories import percent
 
-    found = load_history(folder)
+    found = load(folder, scale)
     with show.warnings_told():
-        one, two = (found.find(typed) for typed in (a, b))
+        one, two = (found.find(typed, at=at) for typed in (a, b))
     chances = found.predict(one.key, two.key, at, first_mover=first_mover)
+    even = found.quality(one.key, two.key, at, first_mover=first_mover)
     skills = [found.skill(player.key, at) for player in (one, two)]
     sds = [None if math.isnan(skill.sd) else skill.sd for skill in skills]
     if first_mover is not None and not found.paths["first_mover"].cast(bool).any():
@@ -80,6 +109,7 @@ def predict(
             "advantage (milepost history --set first_mover=learn)",
             err=True,
         )
+    expected = chances.win + 0.5 * chances.draw
     table = pl.DataFrame({
         "player_1": [one.key], "player_2": [two.key], "time": [at],
         "first_mover": pl.Series([first_mover], dtype=pl.Int8),
@@ -87,8 +117,10 @@ def predict(
         "mean_1": [skills[0].mean], "sd_1": pl.Series([sds[0]], dtype=pl.Float64),
         "mean_2": [skills[1].mean], "sd_2": pl.Series([sds[1]], dtype=pl.Float64),
     })  # fmt: skip
-    told = {"players": [one.key, two.key], "at": at, "first_mover": first_mover}
-    if _written(table, output, form, "predict", told, folder):
+    if quality:
+        table = table.with_columns(expected_score=pl.lit(expected), quality=pl.lit(even))
+    told = {"players": [one.key, two.key], "at": at, "first_mover": first_mover, "scale": scale}
+    if written(table, output, form, "predict", told, folder):
         return
     first = {None: "", 1: f", {one.name} moves first", 2: f", {two.name} moves first"}[first_mover]
     rows = [
@@ -97,27 +129,36 @@ def predict(
         ("a draw", None, None, percent(chances.draw)),
     ]
     typer.echo(f"at {at}{first}")
-    show.print_table(("who wins", "mean", "sd", "chance"), rows)
+    show.print_table(("who wins", found.scale.unit, "±", "chance"), rows)
+    if quality:
+        typer.echo(f"Expected score of {one.name}: {expected:.2f}")
+        typer.echo(f"How even the game is, from 0 to 1: {even:.2f}")
+    tell_of_scale(found)
 
 
 def compare(
     folder: options.HistoryFolder,
     a: Annotated[str, typer.Argument(metavar="NAME@TIME", help='As in "fischer@1972".')],
     b: Annotated[str, typer.Argument(metavar="NAME@TIME", help='As in "kasparov@1991".')],
+    scale: options.Scale = None,
     output: options.AnswerTable = None,
     form: options.Format = None,
 ) -> None:
     """Compare two players of a saved history, each at a time: was the first the stronger?
 
-    The chance allows for what the settings of a history leave open between distant times.
+    The chance allows for what the settings of a history leave open between distant times. Of
+    several players of one name the one with most games around that time is meant.
     """
     import polars as pl
 
-    from milepost.api.histories import load_history
-
-    found = load_history(folder)
+    found = load(folder, scale, joint=True)
+    left_open = "with the scale's uncertainty"
     with show.warnings_told():
         answer = found.compare(a, b)
+        alone = None
+        if answer.joint:
+            alone = found.compare(a, b, scale="results")
+            left_open = "with that of the eras' levels"
     (one, two), (time_1, time_2) = answer.players, answer.times
     first, second, apart = answer.first, answer.second, answer.difference
     table = pl.DataFrame({
@@ -126,33 +167,65 @@ def compare(
         "mean_2": [second.mean], "sd_2": [second.sd], "difference": [apart.mean],
         "difference_sd": [apart.sd], "scale_sd": [answer.scale_sd],
         "probability": [answer.probability],
+        "scale": ["joint" if answer.joint else found.scale.name],
     })  # fmt: skip
     if answer.caution:
         typer.echo(f"caution: {answer.caution}", err=True)
-    if _written(table, output, form, "compare", {"players": [a, b]}, folder):
+    if written(table, output, form, "compare", {"players": [a, b], "scale": scale}, folder):
         return
     rows = [
         (f"{one} @ {time_1}", first.mean, first.sd),
         (f"{two} @ {time_2}", second.mean, second.sd),
         ("difference", apart.mean, apart.sd),
-        ("with the scale's uncertainty", apart.mean, answer.sd),
+        (left_open, apart.mean, answer.sd),
     ]
-    typer.echo(f"Chance that the first was the stronger: {answer.chance}")
-    show.print_table(("who", "mean", "sd"), rows)
+    typer.echo(answer.sentence)
+    if alone is not None:
+        typer.echo(f"By results alone, with what their settings leave open: {alone.chance}")
+    show.print_table(("who", unit_of(found), "±"), rows)
+    tell_of_scale(found)
 
 
-def _tell_of_nobody(found: History, at: str, within: float, games: int) -> None:
-    """An empty ranking is an answer, but perhaps not to what was meant."""
-    first, last = found.curves["time"].sort().cast(str).gather([0, -1])
-    least = f" and at least {games:,} games by then" if games else ""
-    typer.echo(
-        f"nobody has games within {within:g} years of {at}{least}; "
-        f"the history goes from {first} to {last}",
-        err=True,
-    )
+def unit_of(found: History) -> str:
+    """Return what the numbers of a ranking or comparison are."""
+    return found.scale.unit if found.moves is None else "intrinsic Elo"
 
 
-def _written(
+def load(folder: str, scale: str | None, *, joint: bool = False) -> History:
+    """Read a saved history, on the scale asked for; warn if it explains less than nothing.
+
+    Parameters
+    ----------
+    folder, scale
+        What to read, and the scale; `None` = its own.
+    joint
+        Whether the question can be answered on the joint scale.
+    """
+    from milepost.api.histories import load_history
+    from milepost.errors import InputError
+    from milepost.report.history_text import evidence_caution
+
+    if scale == "joint" and not joint:
+        raise InputError("the joint scale is for rank, compare and plot: choose points or elo")
+    found = load_history(folder)
+    caution = evidence_caution(found)
+    if caution:
+        typer.echo(f"caution: {caution}", err=True)
+    return found if scale is None else found.on(scale)
+
+
+def tell_of_scale(found: History) -> None:
+    """Say how to read the numbers."""
+    lines = found.scale.lines
+    if found.moves is not None:
+        lines = ("results and moves on one scale; --scale results shows what results alone say",)
+    elif not lines and found.curves["elo"].drop_nulls().len():
+        lines = ("points of this history, which are no Elo: --scale elo reads them as Elo",)
+    for line in lines:
+        typer.echo(line, err=True)
+
+
+def written(
     table: pl.DataFrame, output: str | None, form: str | None, command: str, told: dict[str, Any],
     folder: str,
 ) -> bool:  # fmt: skip
@@ -169,3 +242,28 @@ def _written(
     made = provenance(command, told, inputs)
     write_table(table, "-" if output is None else output, form=form, made=made)
     return True
+
+
+def _rounded(table: pl.DataFrame, unit: str) -> list[pl.Expr]:
+    import polars as pl
+
+    return [pl.col(name).round(0).cast(pl.Int64) for name in (unit, "±") if name in table.columns]
+
+
+def _tell_of_doubles(found: History, shown: pl.DataFrame) -> None:
+    for group in found.doubles(shown):
+        names = "; ".join(found.name_of(key) for key in group)
+        typer.echo(
+            f"perhaps one person: {names} (milepost history --aliases joins spellings)", err=True
+        )
+
+
+def _tell_of_nobody(found: History, at: str, within: float, games: int | None) -> None:
+    """An empty ranking is an answer, but perhaps not to what was meant."""
+    first, last = found.curves["time"].sort().cast(str).gather([0, -1])
+    least = f" and at least {games:,} games by then" if games else ""
+    typer.echo(
+        f"nobody has games within {within:g} years of {at}{least}; "
+        f"the history goes from {first} to {last}",
+        err=True,
+    )

@@ -10,7 +10,8 @@ from milepost.cli import decisions as shared
 from milepost.cli import options, show
 
 if TYPE_CHECKING:
-    from milepost.api.ratings import Ratings
+    from milepost.api.decisions import Decisions
+    from milepost.api.ratings import Calibration, Ratings
 
 _DROPPED_FIRST = ("c 2009", "games", "z error", "error", "z match", "match %")
 """Columns that a narrow terminal does without, in this order."""
@@ -38,6 +39,33 @@ def rate(
         str | None,
         typer.Option("--report", metavar="FILE", help="Write a page with plots (HTML)."),
     ] = None,
+    sites: Annotated[
+        str | None,
+        typer.Option(
+            "--sites", metavar="FILE",
+            help="Write the move evidence for milepost history --moves (by player and year) "
+            "instead of ratings.",
+        ),
+    ] = None,
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            "--reference", metavar="ELO|HISTORY_DIR",
+            help="With --sites: where players without an Elo are expected, or a joint history that "
+            "says it of everybody.",
+        ),
+    ] = None,
+    first_move: Annotated[
+        int | None,
+        typer.Option("--first-move", min=1, help="With --sites: only turns from this move on."),
+    ] = None,
+    aliases: Annotated[
+        str | None,
+        typer.Option(
+            "--aliases", metavar="TABLE",
+            help="With --sites: who is who, a table with the columns spelling and name.",
+        ),
+    ] = None,
     analyse: Annotated[
         bool,
         typer.Option(
@@ -59,7 +87,7 @@ def rate(
     form: options.Format = None,
     workers: options.Workers = options.ALL_CORES,
     quiet: options.Quiet = False,
-) -> None:
+) -> None:  # fmt: skip
     """Rate players, games, phases … by their moves, with intervals and what Elo projects."""
     from milepost import api
     from milepost.io.files import format_of
@@ -69,6 +97,8 @@ def rate(
         format_of(output, form)
     if report is not None:
         api.ratings.check_page_ending(report)
+    how = {"reference": reference, "first_move": first_move, "aliases": aliases}
+    _check_sites(sites, how, other=by is not None or bool(output) or bool(report), form=form)
     groupings = [name for name in (by if by is not None else ["player"]) if name != "none"]
     api.ratings.columns_needed(groupings)
     if analyse:
@@ -77,6 +107,9 @@ def rate(
         inputs, store, setup=setup, player=player, workers=workers, quiet=quiet
     )
     chosen = shared.find_calibration(calibration, decisions, store, quiet=quiet)
+    if sites is not None:
+        _write_sites(decisions, chosen, sites, how, force=force, form=form, quiet=quiet)
+        return
     with show.progress("rating", quiet=quiet, total=len(decisions), unit="turns") as tell:
         ratings = api.ratings.rate(
             decisions, by=groupings, calibration=chosen, force=force, level=level, least=least,
@@ -96,6 +129,49 @@ def rate(
     for path in (output, report):
         if not quiet and path not in {None, "-"}:
             typer.echo(f"{len(ratings):,} ratings -> {path}", err=True)
+
+
+def _check_sites(sites: str | None, how: dict[str, Any], *, other: bool, form: str | None) -> None:
+    """Refuse what cannot be, before the work."""
+    from milepost import api
+    from milepost.errors import InputError
+
+    if sites is None:
+        if any(value is not None for value in how.values()):
+            raise InputError("--reference, --first-move and --aliases go with --sites")
+        return
+    if other:
+        raise InputError("--sites goes by player and year, and writes nothing else")
+    api.sites.check_form(sites, form)
+
+
+def _write_sites(
+    decisions: Decisions, calibration: Calibration, path: str, how: dict[str, Any], *, force: bool,
+    form: str | None, quiet: bool,
+) -> None:  # fmt: skip
+    """Write the move evidence for a history, and say what it rests on."""
+    from milepost import api
+
+    with show.progress("taking sites", quiet=quiet, unit="turns") as tell:
+        evidence = api.sites.sites(
+            decisions, calibration=calibration, force=force, progress=tell,
+            **(how | {"reference": _reference(how["reference"])}),
+        )  # fmt: skip
+    evidence.save(path, form=form)
+    if not quiet:
+        typer.echo(f"{evidence}\n-> {path}", err=True)
+
+
+def _reference(text: str | None) -> Any:
+    """An Elo, or a saved joint history."""
+    if text is None:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        from milepost.api.histories import load_history
+
+        return load_history(text)
 
 
 def _show(ratings: Ratings, most: int) -> None:

@@ -6,6 +6,7 @@ how the stream is cut.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,8 +21,11 @@ from milepost.io.sources import BadBytesError, Readable, Source, open_bytes
 from milepost.io.work import DigestingStream
 
 BLOCK_BYTES = 4 << 20
-MAX_GAME_BYTES = 64 << 20
-"""A stretch longer than this without a game boundary is cut: memory stays bounded."""
+MAX_GAME_BYTES = 8 << 20
+"""A stretch longer than this without a game boundary is cut: memory stays bounded.
+
+The scan takes up to some 40 bytes for each byte of it, where every byte is a line end.
+"""
 
 _BOM_UTF8 = b"\xef\xbb\xbf"
 _BOMS_UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -32,7 +36,7 @@ class Block:
     """A stretch of a PGN source that holds whole games."""
 
     text: bytes
-    """The bytes, with single CR line ends made LF."""
+    """The bytes, with single CR line ends made LF and byte order marks inside made blanks."""
     starts: Positions
     """Where each game begins in `text`."""
     movetexts: Positions
@@ -90,6 +94,8 @@ def scan_blocks(stream: Readable, *, block_bytes: int = BLOCK_BYTES) -> Iterator
         elif count > 1:
             games, cut = count - 1, int(found.starts[-1])
             lines = int(found.line_indexes[-1])
+        elif count == 0 and whole:
+            games, cut = 0, whole  # blank lines and remarks: nobody needs them again
         else:
             # One long game: read more at a time, so that scanning it again stays linear.
             wanted *= 2
@@ -105,7 +111,7 @@ def scan_blocks(stream: Readable, *, block_bytes: int = BLOCK_BYTES) -> Iterator
                 found.movetexts[:games],
                 line + found.line_indexes[:games],
                 max(offset, source.bom_bytes),
-                not source.only_cr,
+                not source.changed,
                 None if found.tag_starts is None else found.tag_starts[:tags],
                 None if found.tag_ends is None else found.tag_ends[:tags],
             )
@@ -117,13 +123,19 @@ def scan_blocks(stream: Readable, *, block_bytes: int = BLOCK_BYTES) -> Iterator
 
 
 class _Text:
-    """The bytes of a stream without its byte order mark, and with LF for single CR line ends."""
+    """The bytes of a stream, with LF for single CR line ends and blanks for byte order marks.
+
+    Files are joined from others of all kinds, so each line end counts for itself. Every byte stays
+    in its place.
+    """
 
     def __init__(self, stream: Readable):
         self._stream = stream
+        self._held = b""
         self.offset = 0
         self.bom_bytes = 0
-        self.only_cr: bool | None = None
+        self.changed = False
+        """Whether the text is no longer what stands in the source."""
         self.ended = False
         self.failure: BadBytesError | None = None
 
@@ -134,15 +146,37 @@ class _Text:
             self.failure = error
             data = b""
         self.ended = not data
-        if self.offset == 0:
+        if self.offset == 0 and not self._held:
             if data.startswith(_BOMS_UTF16):
                 raise BadBytesError("the text is UTF-16; convert it to UTF-8 first")
             if data.startswith(_BOM_UTF8):
                 self.bom_bytes = self.offset = len(_BOM_UTF8)
                 data = data[self.bom_bytes :]
-            self.only_cr = b"\r" in data and b"\n" not in data
+        data, self._held = self._held + data, b""
+        if not self.ended and (tail := _UNDECIDED.search(data[-3:])):
+            # What follows decides what it is; a read shall never look like the end, though.
+            tail_bytes = len(tail.group())
+            data, self._held = data[:-tail_bytes], data[-tail_bytes:]
+        if data.count(b"\r") != data.count(b"\r\n"):
+            plain = _CARRIAGE_RETURNS.sub(_line_feeds, data)
+            self.changed |= plain != data
+            data = plain
+        if _BOM_UTF8 in data:
+            data = data.replace(_BOM_UTF8 + b"[", b"   [")
+            self.changed = True
         self.offset += len(data)
-        return data.replace(b"\r", b"\n") if self.only_cr else data
+        return data
+
+
+# Possessive, so that a million of them in a row are looked at once.
+_CARRIAGE_RETURNS = re.compile(rb"\r++\n?")
+_UNDECIDED = re.compile(rb"(?:\r|\r\r|\xef|\xef\xbb|\xef\xbb\xbf)\Z")
+
+
+def _line_feeds(found: re.Match[bytes]) -> bytes:
+    """Several CR before an LF are one line end (a file made "text" twice); alone each is one."""
+    ends = found.group()
+    return ends if ends.endswith(b"\n") else b"\n" * len(ends)
 
 
 CHUNK_BYTES = 256 << 10

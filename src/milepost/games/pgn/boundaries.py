@@ -9,7 +9,8 @@ order in which they apply to a line:
 3. A tag line that follows movetext (or stands first) begins a game; blank lines are not needed.
    Inside an open ``{`` comment it does so only if it is an Event tag after a blank line, so that a
    comment that was never closed swallows one game and not the rest of the file.
-4. An Event tag after a blank line begins a game even if no movetext came before it.
+4. An Event tag after a blank line, or behind another Event tag of the same header, begins a game
+   even if no movetext came before it: a header that was cut keeps its tags to itself.
 5. An Event tag in the middle of a line, behind a result or a tag, begins a game (files joined
    without a line break).
 6. Movetext after a blank line goes on with the same game, unless a result ended that game: then it
@@ -112,6 +113,8 @@ def _find_plain_games(  # noqa: PLR0911 - each return names one thing that is no
     starts = line_starts[first_lines]
     if len(_event_tags(data, starts)) != len(starts) or _comment_open_at(text, starts):
         return None
+    if len(_event_tags(data, tag_starts)) != len(starts):
+        return None
     if np.count_nonzero(data == 0x5B) != len(tags) and len(_inner_tags(data, line_starts)):
         return None
 
@@ -160,6 +163,10 @@ def _find_games_by_rules(
     opens = (kind == _TAG) & (before != _TAG)
     opens |= is_event & (after_blank | ~_contains(real_line_starts, position))
     opens[0] = True
+    # Two Event tags in one run of tag lines: the header of the first game was cut.
+    runs = np.cumsum((kind != _TAG) | (before != _TAG))
+    event_lines = np.flatnonzero(is_event)
+    opens[event_lines[1:][np.diff(runs[event_lines]) == 0]] = True
     opens |= (kind == _TEXT) & (before == _TEXT) & after_blank
     candidates = np.flatnonzero(opens)
     # Only candidates that are not plainly a game's first tag need a closer look, one by one.
@@ -288,7 +295,10 @@ def _begins_game(
         return is_event and after_blank
     line_end = text.find(b"\n", here)
     line = text[here : line_end if line_end >= 0 else len(text)]
-    return bool(_EVENT_TAG.match(line.lstrip()) or _TAG_PAIR.match(line.lstrip()))
+    if _EVENT_TAG.match(line.lstrip()) or _TAG_PAIR.match(line.lstrip()):
+        return True
+    # A damaged tag shall not become text of the game before, where that one is complete.
+    return after_blank and bool(_RESULT_AT_END.search(text[line_before:here]))
 
 
 def comment_is_open(game: bytes, *, inside: bool = False) -> bool:

@@ -25,7 +25,7 @@ _CLOCK = re.compile(r"\[%(clk|emt)\s+(\d{1,6}):(\d{1,6}):(\d{1,6}(?:\.\d*)?)\s*\
 _EVAL = re.compile(r"\[%eval\s+(?:#([+-]?\d{1,9})|([+-]?(?:\d+(?:\.\d*)?|\.\d+)))(?:,\s*\d+)?\s*\]")
 _BLANK_LINES = re.compile(r"\n\s*(?=\n)")
 _COMMENT = re.compile(r"\{[^}]*\}?|;[^\n]*|^%[^\n]*", re.MULTILINE)
-_VARIATION = re.compile(r"\([^()]*\)")
+_PARENTHESIS = re.compile(r"[()]")
 _KNOWN_TOKENS = re.compile(
     r"(?:[PNBRQK]?[a-h]?[1-8]?[-x:]?[a-h][1-8](?:=?\(?[nbrqkNBRQK]\)?)?|O-O(?:-O)?|0-0(?:-0)?|--|Z0"
     r"|0000|@@@@|[PNBRQK]?@[a-h][1-8])[+#]*(?:\s*e\.?p\.?)?"
@@ -188,10 +188,7 @@ def _bad_position(fen: str, *, chess960: bool) -> str | None:
 
 def _look_for_oddities(line: Mainline, text: str, board: chess.Board | None) -> None:
     main = _COMMENT.sub(" ", text) if "{" in text or ";" in text or "%" in text else text
-    while "(" in main:
-        main, found = _VARIATION.subn(" ", main)
-        if not found:
-            break
+    main = _without_variations(main) if "(" in main else main
     rest = _KNOWN_TOKENS.sub(" ", main)
     if letter := _LETTER.search(rest):
         begin = max(rest.rfind(blank, 0, letter.start()) for blank in " \n\t") + 1
@@ -203,6 +200,25 @@ def _look_for_oddities(line: Mainline, text: str, board: chess.Board | None) -> 
         line.doubts.append(f"no result {where}: cut short?")
 
 
+def _without_variations(text: str) -> str:
+    """Leave out everything in parentheses that are closed again, however deep they are nested."""
+    opened: list[int] = []
+    spans: list[tuple[int, int]] = []
+    for mark in _PARENTHESIS.finditer(text):
+        if mark.group() == "(":
+            opened.append(mark.start())
+        elif opened:
+            begin = opened.pop()
+            while spans and spans[-1][0] > begin:
+                spans.pop()  # it lies inside this one
+            spans.append((begin, mark.end()))
+    parts, place = [], 0
+    for begin, end in spans:
+        parts.append(text[place:begin])
+        place = end
+    return " ".join([*parts, text[place:]])
+
+
 def result_token(movetext: bytes) -> str | None:
     """Return the result that stands at the end of the movetext, found without replaying it."""
     found = _RESULT_TOKEN.search(decode(movetext[-40:]))
@@ -210,7 +226,6 @@ def result_token(movetext: bytes) -> str | None:
 
 
 _COMMENT_BYTES = re.compile(rb"\{[^}]*\}?|;[^\n]*|^%[^\n]*", re.MULTILINE)
-_VARIATION_BYTES = re.compile(rb"\([^()]*\)")
 _NUMBER = re.compile(rb"(?<![\w/.-])(\d{1,3})\.+")
 _TAIL = 32
 """The last move number stands among the last letters, unless comments follow it."""
@@ -290,10 +305,8 @@ def _last_number_between_comments(text: bytes, begin: int, end: int) -> int | No
 
 def _last_number(movetext: bytes) -> int:
     main = _COMMENT_BYTES.sub(b" ", movetext)
-    while b"(" in main:
-        main, found = _VARIATION_BYTES.subn(b" ", main)
-        if not found:
-            break
+    if b"(" in main:
+        main = _without_variations(main.decode("latin-1")).encode("latin-1")
     numbers = _NUMBER.findall(main)
     if numbers:
         return int(numbers[-1])

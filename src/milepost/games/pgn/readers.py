@@ -17,7 +17,7 @@ from milepost.games.pgn.movetext import (
     read_moves,
     result_token,
 )
-from milepost.games.pgn.tags import TAG_COLUMNS, parse_tags, tag_columns
+from milepost.games.pgn.tags import HEADER_TAGS, TAG_COLUMNS, parse_tags, tag_columns
 from milepost.games.pgn.tidy import RESULTS, tidy_tags, variant_of
 from milepost.games.turns.replay import TurnRecorder, book_plies_of, replayed_frame
 from milepost.io.work import Frames
@@ -81,7 +81,7 @@ def read_chunk(
     for number in range(len(chunk)):
         if wanted is not None and int(block.lines[number]) not in wanted:
             continue
-        tags, unreadable = parse_tags(
+        tags, doubts = parse_tags(
             block.text[int(block.starts[number]) : int(block.movetexts[number])]
         )
         movetext = block.text[int(block.movetexts[number]) : int(ends[number])]
@@ -109,7 +109,6 @@ def read_chunk(
         about |= {"plies_kept": len(line.moves), "game_id": row["game_id"]}
         if line.error:
             errors.append({**about, "kind": "broken", "reason": line.error})
-        doubts = [f"unreadable tag: {text[:60]}" for text in unreadable]
         doubts += [] if line.error else _doubts(tags, line)
         errors += [{**about, "kind": "doubt", "reason": reason} for reason in doubts]
     games = tidy_tags(pl.DataFrame(rows, schema=_RAW_SCHEMA))
@@ -202,11 +201,6 @@ HEADER_BATCH = 50_000
 """Games at a time: array operations want long arrays."""
 
 
-_HEADER_TAGS = tuple(
-    name for name, column in TAG_COLUMNS.items() if column in HEADER_COLUMNS or name == "UTCDate"
-)
-
-
 def read_headers(batch: Batch) -> Frames:
     """Read the tags of all games of a batch; no move is parsed.
 
@@ -216,12 +210,12 @@ def read_headers(batch: Batch) -> Frames:
         `games`, with the columns `HEADER_COLUMNS`, and `errors`.
     """
     pieces = []
-    unreadable: dict[int, list[str]] = {}
+    doubts: dict[int, list[str]] = {}
     games_before = 0
     for chunk in batch.chunks:
         block = chunk.block()
-        columns, lines = tag_columns(block, _HEADER_TAGS)
-        unreadable |= {games_before + number: texts for number, texts in lines.items()}
+        columns, doubtful = tag_columns(block, HEADER_TAGS)
+        doubts |= {games_before + number: reasons for number, reasons in doubtful.items()}
         games_before += len(block)
         found = {TAG_COLUMNS[name]: column for name, column in columns.items()}
         found["full_moves"] = pl.Series(last_move_numbers(block), dtype=pl.Int32)
@@ -241,11 +235,11 @@ def read_headers(batch: Batch) -> Frames:
         if row["variant"] not in READABLE_VARIANTS:
             kind, reason = "variant", f"the variant is {row['variant']}"
         errors.append({name: row[name] for name in about} | {"kind": kind, "reason": reason})
-    for number, texts in sorted(unreadable.items()):
+    for number, reasons in sorted(doubts.items()):
         row = games.row(number, named=True)
         errors += [
-            {k: row[k] for k in about} | {"kind": "doubt", "reason": f"unreadable tag: {text[:60]}"}
-            for text in texts
+            {name: row[name] for name in about} | {"kind": "doubt", "reason": reason}
+            for reason in reasons
         ]
     kept = games.filter(~left_out) if left_out.any() else games
     return {"games": kept.select(HEADER_COLUMNS), "errors": errors_table(errors)}

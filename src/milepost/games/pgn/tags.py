@@ -43,9 +43,18 @@ TAG_COLUMNS = {
 }
 """The tags that Milepost uses, and the columns that hold them."""
 
+HEADER_TAGS = tuple(
+    name
+    for name, column in TAG_COLUMNS.items()
+    if column not in {"white_title", "black_title", "termination", "fen", "ply_count"}
+)
+"""Those of them that a reader of headers needs; given twice with two values, they are a doubt."""
+
+_SHOWN_BYTES = 240
 _LONGEST_HEAD = max(map(len, TAG_COLUMNS)) + 8
 _NAME = rb"[A-Za-z0-9][A-Za-z0-9_+#=:-]*"
-_STRICT_PAIR = re.compile(rb"\[\s*(" + _NAME + rb')\s+"((?:[^"\\]|\\.)*)"\s*\]\s*')
+# Possessive: else every letter of a value leaves a place to come back to, 170 bytes each.
+_STRICT_PAIR = re.compile(rb"\[\s*(" + _NAME + rb')\s+"([^"\\]*+(?:\\.[^"\\]*+)*+)"\s*\]\s*')
 # The value may hold bare quotes, as in python-chess's reading of a line.
 _LOOSE_LINE = re.compile(rb"\[\s*(" + _NAME + rb')\s+"(.*)"\s*\]\s*')
 
@@ -59,13 +68,14 @@ def decode(value: bytes) -> str:
 
 
 def parse_tags(header: bytes) -> tuple[dict[str, str], list[str]]:
-    """Return the tags of one game's header, and the tag lines that could not be read.
+    """Return the tags of one game's header, and what is doubtful about it, in words.
 
-    A tag given twice has its last value. Several tags on one line are read one after the other;
-    escapes in values are kept as they stand.
+    A tag given twice has its last value; two different values are a doubt, and so is a tag line
+    that cannot be read. Several tags on one line are read one after the other; escapes in values
+    are kept as they stand.
     """
     tags: dict[str, str] = {}
-    unreadable: list[str] = []
+    doubts: list[str] = []
     for raw in header.split(b"\n"):
         line = raw.strip()
         if not line.startswith(b"["):
@@ -80,10 +90,14 @@ def parse_tags(header: bytes) -> tuple[dict[str, str], list[str]]:
             if loose:
                 pairs = [(loose.group(1), loose.group(2))]
             else:
-                unreadable.append(decode(line))
-        for name, value in pairs:
-            tags[name.decode("ascii")] = decode(value)
-    return tags, unreadable
+                doubts.append(f"unreadable tag: {decode(line[:_SHOWN_BYTES])[:60]}")
+        for name_bytes, value_bytes in pairs:
+            name, value = name_bytes.decode("ascii"), decode(value_bytes)
+            if name in HEADER_TAGS and tags.get(name, value) != value:
+                both = f"{tags[name][:20]!r}, then {value[:20]!r}"
+                doubts.append(f"the tag {name} is given twice: {both}")
+            tags[name] = value
+    return tags, doubts
 
 
 def tag_columns(
@@ -95,8 +109,8 @@ def tag_columns(
     -------
     columns
         A text column for each name.
-    unreadable
-        The tag lines that could not be read, by number of the game in the block.
+    doubts
+        What `parse_tags` found doubtful, by number of the game in the block.
     """
     odd = np.zeros(len(block), dtype=np.bool_)
     if block.tag_starts is None or block.tag_ends is None:
@@ -117,7 +131,7 @@ def tag_columns(
             theirs = [parsed[number][0].get(name) for number in odd_games]
             column = column.scatter(odd_games, pl.Series(theirs, dtype=pl.String))
         columns[name] = column
-    return columns, {number: lines for number, (_, lines) in parsed.items() if lines}
+    return columns, {number: doubts for number, (_, doubts) in parsed.items() if doubts}
 
 
 def _plain_values(
@@ -164,8 +178,11 @@ def _plain_values(
     odd[game[~plain]] = True
 
     ends = np.maximum(ends, begins)
+    cells = cell[found] + game
+    if len(cells) and np.bincount(cells).max() > 1:
+        odd[game[np.bincount(cells)[cells] > 1]] = True  # a tag given twice: told by `parse_tags`
     place = np.full(games * len(names), -1, dtype=np.int64)
-    place[cell[found] + game] = np.arange(len(found)) * 2  # a tag given twice: the last one stays
+    place[cells] = np.arange(len(found)) * 2
     offsets = np.empty(2 * len(found) + 2, dtype=np.int64)
     offsets[0:-2:2], offsets[1:-2:2] = begins, ends
     offsets[-2:] = len(text)

@@ -41,7 +41,9 @@ _OFTEN_UNKNOWN = (
     "black_team", "fen",
 )  # fmt: skip
 _LOWEST_ELO, _HIGHEST_ELO = 100, 4000
-_DATE = r"^\s*(\d{4}|\?{1,4})(?:[.\-/](\d{1,2}|\?{1,2}))?(?:[.\-/](\d{1,2}|\?{1,2}))?"
+# Behind a number no further digit: the year 10000 is none, and not the year 1000.
+_DATE = r"^\s*(\d{4}|\?{1,4})(?:[.\-/](\d{1,2}|\?{1,2}))?(?:[.\-/](\d{1,2}|\?{1,2}))?(?:\D|$)"
+_COMPACT = r"^\s*([12]\d{3})(0\d|1[0-2])([0-2]\d|3[01])\s*$"
 
 
 def tidy_tags(raw: pl.DataFrame) -> pl.DataFrame:
@@ -60,6 +62,7 @@ def tidy_tags(raw: pl.DataFrame) -> pl.DataFrame:
         `raw` with white, black, Elos, FIDE ids, date, year, round, result, speed in the form of the
         games table.
     """
+    date = pl.col("date").str.replace(_COMPACT, "$1.$2.$3")
     given = raw.with_columns(
         pl.col("white", "black").str.strip_chars().replace("", "?").fill_null("?"),
         *(_known(name) for name in _OFTEN_UNKNOWN if _has_values(raw, name)),
@@ -72,7 +75,7 @@ def tidy_tags(raw: pl.DataFrame) -> pl.DataFrame:
         _result(),
         # The date that a server gives counts where the game's own date does not say the year.
         pl.coalesce(
-            pl.when(pl.col("date").str.contains(r"^\s*[1-9]\d{3}")).then(pl.col("date")), "utc_date"
+            pl.when(date.str.contains(r"^\s*[1-9]\d{3}(?:\D|$)")).then(date), "utc_date"
         ).alias("date"),
         *(
             pl.col(name).str.replace_all(r'\\(["\\])', "$1")

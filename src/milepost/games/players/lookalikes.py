@@ -7,13 +7,15 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from milepost.games.players.names import split_name
+from milepost.games.players.names import sound, split_name
 from milepost.tables import LIKELY_DUPLICATES
 
 _LONGEST_CAREER = 80
 """Years from first to last game that one person may span."""
 _SHORTEST_TYPO = 8
 """Letters that a name needs for one changed letter to mean anything."""
+_SHORTEST_SURNAME = 3
+"""Letters that a surname needs to be looked at by its sound."""
 _CROWD = 40
 """More keys than this under one surname and initial say nothing about any two of them."""
 
@@ -22,8 +24,9 @@ def likely_duplicates(players: pl.DataFrame) -> pl.DataFrame:
     """List pairs of keys that may be one person, and names that are shared by several ids.
 
     The reasons: the same words in another order, an initial or a shorter form of the given name,
-    one letter changed, left out or swapped, and one name with several FIDE ids. Pairs whose years
-    cannot be one life, and pairs with two different FIDE ids (but for the last reason), are out.
+    one letter changed, left out or swapped, another transliteration, and one name with several FIDE
+    ids. Pairs whose years cannot be one life, and pairs with two different FIDE ids (but for the
+    last reason), are out.
 
     Parameters
     ----------
@@ -105,6 +108,7 @@ def _pairs(keys: list[str]) -> Iterator[tuple[str, str, str]]:
     )
     yield from _shorter_given_names(plain)
     yield from _one_letter_apart(plain)
+    yield from _same_sound(plain)
 
 
 def _grouped(keys: list[str], form: object, reason: str) -> Iterator[tuple[str, str, str]]:
@@ -153,6 +157,63 @@ def _one_letter_apart(keys: list[str]) -> Iterator[tuple[str, str, str]]:
             for second in members[place + 1 :]:
                 if first != second and _apart_by_one(first, second):
                     yield first, second, "one letter apart"
+
+
+def _same_sound(keys: list[str]) -> Iterator[tuple[str, str, str]]:
+    """Names that sound alike: "kortschnoj, viktor", "korchnoi, v", "kortchnoi viktor".
+
+    Without a comma either end may be the surname. Every given name must begin, or be begun by, the
+    other's, and both must have one.
+    """
+    groups: defaultdict[tuple[str, str], dict[str, list[str]]] = defaultdict(dict)
+    for key in keys:
+        for surname, given in _readings(key):
+            groups[(sound(surname), given[0][:1])].setdefault(key, given)
+    for members in groups.values():
+        if len(members) > _CROWD:
+            continue
+        listed = sorted(members.items())
+        for place, (first, ours) in enumerate(listed):
+            for second, theirs in listed[place + 1 :]:
+                if all(_begins(one, two) for one, two in zip(ours, theirs, strict=False)):
+                    yield first, second, "sounds alike"
+
+
+def _readings(key: str) -> Iterator[tuple[str, list[str]]]:
+    """Surname and given names, as far as sounds go, in every way that the name can be read."""
+    surname, comma, given = key.partition(", ")
+    if comma:
+        ways = [(surname, given.split(" "))]
+    else:
+        words = key.split(" ")
+        ways = [(words[0], words[1:]), (words[-1], words[:-1])]
+    for surname, names in ways:
+        if len(surname) >= _SHORTEST_SURNAME and names and names[0]:
+            yield surname, [sound(name) for name in names]
+
+
+def may_be_one(first: str, second: str) -> bool:
+    """Return whether two normalised names may be one person's by their sound.
+
+    >>> may_be_one("kortschnoj, viktor", "korchnoi v"), may_be_one("polgar, judit", "polgar, sofia")
+    (True, False)
+    """
+    if first == second:
+        return True
+    names = [{sound(name), sound(name.split(",")[0])} for name in (first, second)]
+    for bare, other in ((first, names[1]), (second, names[0])):
+        if " " not in bare and sound(bare) in other:  # a surname alone
+            return True
+    return any(
+        sound(surname) == sound(other)
+        and all(_begins(one, two) for one, two in zip(ours, theirs, strict=False))
+        for surname, ours in _readings(first)
+        for other, theirs in _readings(second)
+    )
+
+
+def _begins(one: str, two: str) -> bool:
+    return one.startswith(two) or two.startswith(one)
 
 
 def _apart_by_one(first: str, second: str) -> bool:

@@ -36,6 +36,14 @@ _QUIET = re.compile(r"[.'’`´\"]+")
 _SEPARATORS = re.compile(r"[\s\-‐‑–]+")
 
 
+_SOUNDS = (
+    ("tsch", "c"), ("tch", "c"), ("sch", "s"), ("ch", "c"), ("sh", "s"), ("zh", "z"), ("kh", "h"),
+    ("ck", "k"), ("ph", "f"), ("ts", "z"), ("tz", "z"), ("w", "v"), ("y", "i"), ("j", "i"),
+    ("q", "k"), *((2 * letter, letter) for letter in "abcdefghiklmnoprstuvxz"),
+)  # fmt: skip
+"""Letters that transliterations write in several ways, in the order of their replacement."""
+
+
 def normalise_name(name: str | None) -> str | None:
     """Return the form of a name that its spellings share; `None` where no person is named.
 
@@ -129,3 +137,21 @@ def split_name(key: str) -> tuple[str, str]:
         return surname, given
     words = key.split(" ")
     return words[-1], " ".join(words[:-1])
+
+
+def sound(name: str) -> str:
+    """Return a normalised name with what transliterations write in several ways made one.
+
+    >>> sound("kortschnoj, v") == sound("kortchnoi, v") == sound("korchnoi, v")
+    True
+    """
+    for written, made_one in _SOUNDS:
+        name = name.replace(written, made_one)
+    return name
+
+
+def sounds(names: pl.Series) -> pl.Series:
+    """Return `sound` of every name."""
+    for written, made_one in _SOUNDS:
+        names = names.str.replace_all(written, made_one, literal=True)
+    return names

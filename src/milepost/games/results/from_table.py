@@ -18,6 +18,8 @@ POINTS = ("points_1", "points_2")
 
 COUNTS = ("wins", "draws", "losses")
 """Instead of a score: how many games of a match player_1 won, drew and lost; one row for each."""
+MOST_GAMES_A_ROW = 10_000
+"""No match is longer: a row that says more is damaged, and would fill the memory."""
 _EXTRA_FIELDS = (*POINTS, *COUNTS)
 
 _COMPACT_DATE = r"^[12]\d{3}(?:0\d|1[0-2])(?:[0-2]\d|3[01])$"
@@ -111,9 +113,12 @@ def results_of_table(
         raise TableError(f"no column for {', '.join(missing)}: map them, as {missing[0]}=COLUMN")
 
     raw = frame.select(expression.alias(name) for name, expression in fields.items())
+    _refuse_nested(raw)
     raw = raw.with_row_index("row", offset=1)
     raw = _timed(raw)
+    too_many = pl.lit(False)
     if not scored[0] and not scored[1]:
+        too_many = pl.any_horizontal(_count(name) > MOST_GAMES_A_ROW for name in COUNTS)
         raw = _one_row_a_game(raw)
     raw = raw.with_columns(
         _score(raw).alias("score"),
@@ -130,8 +135,12 @@ def results_of_table(
     reason = (
         pl.when(nameless)
         .then(pl.lit("a player has no name"))
-        .when(pl.col("player_1") == pl.col("player_2"))
+        .when(pl.col("player_1").str.to_lowercase() == pl.col("player_2").str.to_lowercase())
         .then(pl.lit("a player against himself"))
+        .when(too_many)
+        .then(pl.lit(f"more than {MOST_GAMES_A_ROW:,} games in one row"))
+        .when(_no_number(raw, "weight"))
+        .then(pl.lit("a weight that is no number"))
         .when(pl.col("score").is_null())
         .then(pl.lit("no score that can be read"))
     )
@@ -142,10 +151,30 @@ def results_of_table(
     return RESULTS.conform(results).select(RESULTS.names), refused
 
 
+def _refuse_nested(raw: pl.DataFrame) -> None:
+    for name, dtype in raw.schema.items():
+        if dtype.is_nested() or dtype in (pl.Object, pl.Binary):
+            raise TableError(f"the column for {name} holds {dtype}, not one value a row")
+
+
+def _count(name: str) -> pl.Expr:
+    return pl.col(name).cast(pl.Int64, strict=False)
+
+
+def _no_number(raw: pl.DataFrame, name: str) -> pl.Expr:
+    """Whether something is given that is no number."""
+    if name not in raw.columns:
+        return pl.lit(False)
+    given = pl.col(name).cast(pl.String).str.strip_chars()
+    return (given != "") & pl.col(name).cast(pl.Float64, strict=False).is_null()
+
+
 def _one_row_a_game(raw: pl.DataFrame) -> pl.DataFrame:
     """Turn a row for a match into a row for each of its games; a bad count leaves no score."""
-    counts = [pl.col(name).cast(pl.Int64, strict=False) for name in COUNTS]
-    bad = pl.any_horizontal((count.is_null() | (count < 0)) for count in counts)
+    counts = [_count(name) for name in COUNTS]
+    bad = pl.any_horizontal(
+        (count.is_null() | (count < 0) | (count > MOST_GAMES_A_ROW)) for count in counts
+    )
     scores = pl.concat_list(
         pl.lit(score).repeat_by(pl.when(bad).then(0).otherwise(count))
         for score, count in zip((1.0, 0.5, 0.0), counts, strict=True)
@@ -173,7 +202,8 @@ def _timed(raw: pl.DataFrame) -> pl.DataFrame:
     numbers = given.cast(pl.Float64, strict=False)
     if not compact and len(given) and numbers.null_count() == 0:
         numbers = numbers.filter(numbers.is_finite())  # a time NaN is none
-        whole = (numbers == numbers.floor()).all()
+        # Whole numbers as such, unless they are beyond what a whole number holds.
+        whole = (numbers == numbers.floor()).all() and bool((numbers.abs() < 2**53).all())
         times = text.cast(pl.Float64)
         times = times.set(~times.is_finite(), None)
         return raw.with_columns(times.cast(pl.Int64 if whole else pl.Float64))

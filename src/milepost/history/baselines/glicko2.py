@@ -92,6 +92,8 @@ def run_glicko2(
     InputError
         If the arrays do not fit together, or a parameter is out of its range.
     """
+    from scipy.special import expit  # without overflow, however far apart two players are
+
     stream = checked_stream(player_1, player_2, scores, players)
     clock = checked_periods(periods, stream.score.size)
     if np.any(clock != np.round(clock)):
@@ -117,7 +119,7 @@ def run_glicko2(
         rating_2=1500.0 + _SCALE * before[:, 2],
         deviation_2=_SCALE * before[:, 3],
         difference=_SCALE * before[:, 4],
-        expected=1.0 / (1.0 + np.exp(-before[:, 4])),
+        expected=expit(before[:, 4]),
         ratings=1500.0 + _SCALE * state[:, 0],
         deviations=_SCALE * state[:, 1],
         volatilities=state[:, 2],

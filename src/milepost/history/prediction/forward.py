@@ -334,9 +334,8 @@ def _own_margins_in_order(
             _add(margin, j, weight, message[game, 4], message[game, 5])
 
 
-def log_loss_by_period(state: TTTState | TTTDState, log_probability: Floats) -> pl.DataFrame:
+def log_loss_by_period(records: Records, log_probability: Floats) -> pl.DataFrame:
     """Return games and mean log-loss of each period, from what `predict_forward` returned."""
-    records = state.records
     starts = records.game_start[:-1]
     weight = records.weight if len(records.weight) else np.ones(records.games)
     sums = np.add.reduceat(log_probability * weight, starts)

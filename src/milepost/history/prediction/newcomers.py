@@ -115,14 +115,22 @@ def faster_newcomers(records: Records, *, factor: float, years: float) -> Record
     InputError
         If the factor is negative or the years are not positive.
     """
+    pace = newcomers_pace(records, factor=factor, years=years)
+    has = records.previous >= 0
+    elapsed: Floats = records.elapsed.copy()
+    elapsed[has] *= pace[records.previous[has]]
+    return replace(records, elapsed=elapsed)
+
+
+def newcomers_pace(records: Records, *, factor: float, years: float) -> Floats:
+    """Return for each node how much faster than usual a skill drifts behind it.
+
+    See `faster_newcomers`, which uses it.
+    """
     if not (math.isfinite(factor) and factor >= 0.0 and math.isfinite(years) and years > 0.0):
         raise InputError(f"expected factor >= 0 and years > 0, got {factor!r} and {years!r}")
     clock = records.clock[records.node_period]
     began = np.full(records.players, np.inf)
     np.minimum.at(began, records.node_player, clock)
-    has = records.previous >= 0
-    last = records.previous[has]
-    age = clock[last] - began[records.node_player[last]]
-    elapsed: Floats = records.elapsed.copy()
-    elapsed[has] *= 1.0 + factor * np.exp(-age / years)
-    return replace(records, elapsed=elapsed)
+    age = clock - began[records.node_player]
+    return np.asarray(1.0 + factor * np.exp(-age / years), dtype=np.float64)

@@ -4,6 +4,9 @@ H has a row for every node (its games, its prior or drift), then one for the new
 one for the first mover's advantage of every period. The preconditioner solves along each player's
 life exactly, with the games as if every opponent stood still. An iteration is three steps, which
 the workers share: the games (by periods), then the lives and the update (by players).
+
+Where skills are told something (`milepost.history.ttt.told`), a row for the era of every period
+follows, and the preconditioner gets a second part (`milepost.history.solver.coarse`).
 """
 
 from __future__ import annotations
@@ -15,7 +18,9 @@ from typing import NamedTuple
 import numpy as np
 
 from milepost.history.records import Floats, Ints
+from milepost.history.solver.coarse import Coarse, coarse_of
 from milepost.history.ttt.graph import Graph, Indices, Longs, Signs
+from milepost.history.ttt.told import Told
 from milepost.kernels import fused_kernel, kernel
 
 Ranges = list[tuple[int, int]]
@@ -31,7 +36,8 @@ class Solution(NamedTuple):
     skills: Floats
     """For each node."""
     paths: Floats
-    """For each period the level, then for each period the advantage."""
+    """For each period the level, then for each the advantage, then for each the era if there is
+    one."""
     iterations: int
     """How many there were."""
     residual: float
@@ -63,6 +69,7 @@ class System:
     def __init__(
         self, graph: Graph, curvature: Floats, degree: Floats, lead_degree: Floats, link: Floats,
         prior: float, paths: Paths, ranges: Ranges, in_parallel: InParallel,
+        told: Told | None = None,
     ):  # fmt: skip
         self.graph, self.curvature, self.link, self.prior = graph, curvature, link, prior
         self.paths, self.ranges, self.in_parallel = paths, ranges, in_parallel
@@ -75,6 +82,15 @@ class System:
             for nodes in self.lists
         ])  # fmt: skip
         self.rest = 1.0 / self._diagonals(lead_degree)
+        self.told = told
+        self.coarse: Coarse | None = None
+        if told is not None:
+            self.coarse = coarse_of(
+                graph, link, prior, told, paths.newcomers, paths.level_link, paths.levelling
+            )
+            # Level and era are left to the coarse part.
+            self.rest[: self.periods] = 0.0
+            self.rest = np.concatenate([self.rest, np.zeros(self.periods)])
 
     def _diagonals(self, lead_degree: Floats) -> Floats:
         paths = self.paths
@@ -102,8 +118,8 @@ class System:
         """
         graph, paths, periods = self.graph, self.paths, self.periods
         path_image[:] = 0.0
-        level, lead = path[:periods], path[periods:]
-        level_image, lead_image = path_image[:periods], path_image[periods:]
+        level, lead = path[:periods], path[periods : 2 * periods]
+        level_image, lead_image = path_image[:periods], path_image[periods : 2 * periods]
         squares: list[float] = [0.0] * (2 * len(self.ranges))
         self.in_parallel([
             keep(squares, place, _product_of_games, graph.first, graph.second, graph.mover,
@@ -132,6 +148,21 @@ class System:
             lead_image += own
             if not paths.by_period:
                 lead_image[:] = lead_image.sum()
+        if self.told is not None:
+            total += self._product_of_told(
+                self.told, direction, path[2 * periods :], image, path_image[2 * periods :]
+            )
+        return total
+
+    def _product_of_told(
+        self, told: Told, direction: Floats, era: Floats, image: Floats, era_image: Floats
+    ) -> float:
+        """What observations of skill plus era do to both; returns its part of the square."""
+        total = told.product(direction, era, image, era_image)
+        if told.learned:
+            own = path_product(told.era_link, era)
+            era_image += own
+            total += float(np.sum(era * own))
         return total
 
     def advance(
@@ -155,8 +186,16 @@ class System:
         x += length * direction
         residual -= length * image
         z[:] = self.rest * residual
-        cut = len(z) if self.paths.by_period else self.periods + 1
+        cut = 2 * self.periods if self.paths.by_period else self.periods + 1
         return float(np.sum(residual[:cut] * z[:cut]))
+
+    def precondition_coarsely(
+        self, residual: Floats, z: Floats, path_residual: Floats, path_z: Floats
+    ) -> float:
+        """Add the second part of the preconditioner; return its part of the residual's size."""
+        if self.coarse is None:
+            return 0.0
+        return self.coarse.add(residual, z, path_residual, path_z)
 
 
 def solve(
@@ -182,6 +221,7 @@ def solve(
     paths, path_z, path, path_image = (np.zeros_like(path_pull) for _ in range(4))
     size = system.advance(0.0, direction, image, x, pull, z)
     size += system.advance_paths(0.0, path, path_image, paths, path_pull, path_z)
+    size += system.precondition_coarsely(pull, z, path_pull, path_z)
     start, share = size, 0.0
     for iteration in range(MAX_ITERATIONS):
         if not size > 0.0:
@@ -193,6 +233,7 @@ def solve(
         before = size
         size = system.advance(length, direction, image, x, pull, z)
         size += system.advance_paths(length, path, path_image, paths, path_pull, path_z)
+        size += system.precondition_coarsely(pull, z, path_pull, path_z)
         share = size / before
         if iteration == 0:
             start = size

@@ -26,9 +26,10 @@ import numpy as np
 from milepost.errors import InputError, MilepostWarning
 from milepost.history.records import Floats, Records
 from milepost.history.solver.conjugate import InParallel, Ranges
-from milepost.history.solver.newton import Learning, Step, newton_step
+from milepost.history.solver.newton import Learning, Linear, Step, linear_model, newton_step
 from milepost.history.ttt.graph import Chains, Graph, Sums
 from milepost.history.ttt.state import SkillModel
+from milepost.history.ttt.told import Told, move_era
 from milepost.io.progress import Progress, Report
 
 LEAST = 0.2
@@ -77,6 +78,7 @@ class SweepState(Protocol):
     chains: Chains
     level: Floats
     advantage: Floats
+    told: Told | None
 
     @property
     def model(self) -> SkillModel:
@@ -170,7 +172,7 @@ def _converge(
         # A step is found well where it may be the last one, roughly where it cannot be.
         enough = tolerance * (1.0 - LEAST) / LEAST if ahead <= tolerance else 0.0
         newton = _newton(state, learning, ranges, in_parallel, enough)
-        distances.append(_largest(newton))
+        distances.append(_largest(newton, state.told))
         # A step that brought no gain is taken more carefully the next time.
         gained = len(distances) < 2 or distances[-1] < distances[-2]
         trust = min(1.0, 2.0 * trust) if gained else 0.5 * trust
@@ -225,14 +227,31 @@ def _newton(
     )  # fmt: skip
 
 
+def linear_model_of(state: SweepState, learning: Learning) -> Linear:
+    """Return the linear Gaussian model that stands for a history at its fixed point."""
+    model = state.model
+    return linear_model(
+        state, sigma=model.sigma, beta=model.beta, tau=model.tau, clock=state.records.clock,
+        learning=learning, ranges=[(0, len(state.records.clock))], in_parallel=_one_by_one,
+    )  # fmt: skip
+
+
+def _one_by_one(tasks: list[Callable[[], None]]) -> None:
+    for task in tasks:
+        task()
+
+
 def _take(state: SweepState, step: Step, share: float) -> None:
     state.shift(share * step.skills)
     state.level += share * step.level
     state.advantage += share * step.advantage
+    if state.told is not None:
+        move_era(state.told, state.chains.belief, share * step.era)
 
 
-def _largest(step: Step) -> float:
-    return float(max(np.max(np.abs(part)) for part in step[:3]))
+def _largest(step: Step, told: Told | None) -> float:
+    parts = [float(np.max(np.abs(part))) for part in step[:3]]
+    return max(parts) if told is None else max(*parts, told.step_size(step.era))
 
 
 def _geometric(steps: list[float]) -> float:

@@ -10,7 +10,8 @@ What sweeps are slow at (the levels of weakly linked groups) is solved here like
 and so are the paths that are learned with the skills: the newcomers' level by period
 (L_first = 0, a random walk of `level_drift`) and the first mover's advantage (prior N(0, beta²),
 one number, or a random walk by period of `advantage_drift`). Both are maxima of the evidence times
-these priors: at the solution its gradient vanishes.
+these priors: at the solution its gradient vanishes. Where skills are told something from outside
+(`milepost.history.ttt.told`), the era is one path more.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from milepost.history.solver.conjugate import (
     solve,
 )
 from milepost.history.ttt.graph import Chains, Graph, Longs, Sums
+from milepost.history.ttt.told import Told
 from milepost.kernels import kernel
 
 ROUGH = 0.05
@@ -61,6 +63,8 @@ class Step(NamedTuple):
     """For each period."""
     advantage: Floats
     """For each period."""
+    era: Floats
+    """For each period; empty where nothing is told."""
     iterations: int
     """Of the conjugate gradients."""
     residual: float
@@ -74,6 +78,7 @@ class State(Protocol):
     chains: Chains
     level: Floats
     advantage: Floats
+    told: Told | None
 
     def linearise(self, begin: int, end: int, means: Floats, curvature: Floats, sums: Sums) -> None:
         """Write each game's Gaussian stand-in, and add it up at its nodes and its period."""
@@ -103,7 +108,35 @@ def newton_step(
     enough
         A step with a part larger than this, in points, is not the last one and may be rough.
     """
-    graph = state.graph
+    periods = len(clock)
+    linear = linear_model(
+        state, sigma=sigma, beta=beta, tau=tau, clock=clock, learning=learning, ranges=ranges,
+        in_parallel=in_parallel,
+    )  # fmt: skip
+    found = solve(
+        linear.system, linear.pull, linear.path_pull, accuracy=accuracy, rough=ROUGH, enough=enough
+    )
+    level, advantage, era = np.split(found.paths, [periods, 2 * periods])
+    return Step(found.skills, level, advantage, era, found.iterations, found.residual)
+
+
+class Linear(NamedTuple):
+    """The linear Gaussian model that stands for a history at its present means."""
+
+    system: System
+    """The matrix H."""
+    pull: Floats
+    """The right side, for the nodes."""
+    path_pull: Floats
+    """The right side, for the paths."""
+
+
+def linear_model(
+    state: State, *, sigma: float, beta: float, tau: float, clock: Floats, learning: Learning,
+    ranges: Ranges, in_parallel: InParallel,
+) -> Linear:  # fmt: skip
+    """Return the equations of a Newton step: see `newton_step`."""
+    graph, told = state.graph, state.told
     nodes, periods = len(graph.previous), len(clock)
     curvature = np.empty(len(graph.first))
     sums = Sums(np.zeros(nodes), np.zeros(nodes), np.zeros(periods), np.zeros(periods))
@@ -115,18 +148,26 @@ def newton_step(
     prior = 1.0 / sigma**2
     _pull_of_lives(graph.previous, graph.node_start, means, state.level, link, prior, sums.pull)
     paths = _paths(graph, clock, learning)
-    right = np.concatenate([
+    right = [
         _level_pull(graph, paths, prior, means, state.level),
         _advantage_pull(paths, sums.lead_pull, state.advantage),
-    ])  # fmt: skip
+    ]
+    if told is not None:
+        force = told.force(means)
+        sums.degree[:] += told.precision
+        sums.pull[:] += force
+        right.append(_era_pull(told, force))
     system = System(
-        graph, curvature, sums.degree, sums.lead_degree, link, prior, paths, ranges, in_parallel
-    )
-    found = solve(system, sums.pull, right, accuracy=accuracy, rough=ROUGH, enough=enough)
-    return Step(
-        found.skills, found.paths[:periods], found.paths[periods:], found.iterations,
-        found.residual,
+        graph, curvature, sums.degree, sums.lead_degree, link, prior, paths, ranges, in_parallel,
+        told,
     )  # fmt: skip
+    return Linear(system, sums.pull, np.concatenate(right))
+
+
+def _era_pull(told: Told, force: Floats) -> Floats:
+    if not told.learned:
+        return np.zeros(len(told.era))
+    return np.asarray(told.by_period(force) - path_product(told.era_link, told.era))
 
 
 def _paths(graph: Graph, clock: Floats, learning: Learning) -> Paths:

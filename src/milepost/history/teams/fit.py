@@ -274,6 +274,7 @@ def _curves(labels: pl.DataFrame, mean: Floats, sd: Floats, mu: float) -> pl.Dat
         "games",
         nothing.alias("margin_mean"),
         nothing.alias("margin_sd"),
+        nothing.alias("elo"),
     ).sort("player", "time", maintain_order=True)
 
 

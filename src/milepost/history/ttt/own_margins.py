@@ -39,6 +39,7 @@ from milepost.history.ttt.graph import (
 )
 from milepost.history.ttt.passes import visits
 from milepost.history.ttt.state import SkillModel
+from milepost.history.ttt.told import Told, hold_still, pass_on
 from milepost.kernels import kernel
 
 
@@ -75,6 +76,8 @@ class TTTDState:
     """For each period, the newcomers' prior mean, counted from `mu`."""
     advantage: Floats
     """For each period, the first mover's advantage."""
+    told: Told | None = None
+    """What the skills are told from outside; `None` = nothing."""
 
     @property
     def exact(self) -> bool:
@@ -109,6 +112,7 @@ class TTTDState:
     def shift(self, by: Floats) -> None:
         """Move the skill of every node, with all messages to it."""
         shift_chains(self.chains, by)
+        hold_still(self.told, self.chains.belief, by)
         _shift_messages(self.graph.first, self.graph.second, self.message, by)
 
     def linearise(self, begin: int, end: int, means: Floats, curvature: Floats, sums: Sums) -> None:
@@ -126,6 +130,7 @@ class TTTDState:
             self.graph, self.message, self.chains.belief, self.margins.belief,
             self.model.beta**2, self.exact,
         )  # fmt: skip
+        pass_on(self.told, self.chains.belief)
 
     def snapshot(self) -> Floats:
         """Return the standard deviations, and the margins' means: see `TTTState.snapshot`."""

@@ -28,6 +28,7 @@ from milepost.history.ttt.graph import (
     shift_chains,
 )
 from milepost.history.ttt.passes import linearise, pass_games, pass_weighted
+from milepost.history.ttt.told import Told, hold_still, pass_on
 from milepost.kernels import kernel
 
 
@@ -59,6 +60,8 @@ class TTTState:
     """For each period, the newcomers' prior mean, counted from `mu`."""
     advantage: Floats
     """For each period, the first mover's advantage."""
+    told: Told | None = None
+    """What the skills are told from outside; `None` = nothing."""
 
     def forward(self, begin: int, end: int, since: int | None = None) -> int:
         """Go forward through the periods from `begin` up to `end`.
@@ -90,6 +93,7 @@ class TTTState:
     def shift(self, by: Floats) -> None:
         """Move the skill of every node, with all messages to it."""
         shift_chains(self.chains, by)
+        hold_still(self.told, self.chains.belief, by)
         _shift_messages(self.graph.first, self.graph.second, self.message, by)
 
     def linearise(self, begin: int, end: int, means: Floats, curvature: Floats, sums: Sums) -> None:
@@ -104,6 +108,7 @@ class TTTState:
         for array in self.chains:
             array[:] = 0.0
         _gather(self.graph, self.message, self.chains.belief)
+        pass_on(self.told, self.chains.belief)
 
     def snapshot(self) -> Floats:
         """Return the standard deviation of every node, to see what a sweep still changes.

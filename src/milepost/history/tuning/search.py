@@ -19,9 +19,9 @@ from milepost.errors import InputError
 from milepost.history.models import Smoothed, check_option
 from milepost.history.prediction.forward import predict_forward
 from milepost.history.records import Records
-from milepost.history.solver.convergence import converge
 from milepost.history.sweeping import Sweeping
-from milepost.history.ttt.from_model import fresh_state, learning_of, state_log_evidence
+from milepost.history.ttt.from_model import fresh_state, state_log_evidence
+from milepost.history.ttt.learned_margin import converge_model
 from milepost.io.progress import Progress, Report
 
 CRITERIA = ("evidence", "prequential")
@@ -197,10 +197,7 @@ class Trial:
     def _evidence(self, values: dict[str, Any]) -> Point:
         model, sweeping = replace(self.base, **values), self._sweeping
         state = fresh_state(self.records, model)
-        ended = converge(
-            state, tolerance=sweeping.distance(model.beta), max_sweeps=sweeping.max_sweeps,
-            learning=learning_of(model), workers=sweeping.workers,
-        )  # fmt: skip
+        ended = converge_model(state, model, sweeping)
         return Point(
             model,
             evidence=state_log_evidence(state) / self.records.games,

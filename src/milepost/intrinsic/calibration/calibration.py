@@ -163,11 +163,10 @@ class Calibration:
         """
         if not isinstance(values, Mapping) or "schema" not in values:
             raise InputError(f"{source} is no calibration")
-        if values["schema"] not in {SCHEMA, _OLDER}:
-            raise InputError(
-                f"{source} is a calibration of schema {values['schema']}; this version reads "
-                f"{_OLDER} and {SCHEMA}"
-            )
+        if values["schema"] not in (SCHEMA, _OLDER):
+            told = str(values["schema"])[:20]
+            readable = f"this version reads {_OLDER} and {SCHEMA}"
+            raise InputError(f"{source} is a calibration of schema {told}; {readable}")
         try:
             ratings, errors = (np.array(each, dtype=np.float64) for each in values["map_error"])
             if len(ratings) != len(errors) or not (np.diff(ratings) > 0).all():
@@ -198,7 +197,11 @@ class Calibration:
                 made=dict(values["made"]),
                 accuracy=pl.DataFrame(values.get("accuracy", []), infer_schema_length=None),
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except KeyError as error:
+            raise InputError(
+                f"{source} is a damaged calibration: it lacks {error}; make it anew with calibrate"
+            ) from error
+        except (TypeError, ValueError, AttributeError, pl.exceptions.PolarsError) as error:
             raise InputError(f"{source} is a damaged calibration: {error}") from error
 
     def save(self, path: str | Path) -> None:
@@ -233,7 +236,7 @@ def load_calibration(name: str | Path) -> Calibration:
             ) from error
     try:
         values = json.loads(text)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{name} is no calibration: {error}") from error
     return Calibration.from_dict(values, source=str(name))
 

@@ -29,7 +29,7 @@ from milepost.intrinsic.calibration.player_variation import (
 )
 from milepost.intrinsic.rating.groupings import add_groups, columns_needed, in_order
 from milepost.intrinsic.rating.interval import Estimate, Shares, estimate
-from milepost.intrinsic.rating.likelihood_grid import climb
+from milepost.intrinsic.rating.likelihood_grid import Ladder, climb
 from milepost.intrinsic.rating.older_methods import estimate_by_reading
 from milepost.io.progress import Progress, Report
 from milepost.tables import RATINGS, as_frame
@@ -53,6 +53,7 @@ def rate(
     least: int = LEAST_TURNS,
     competence: bool = True,
     left_out: pl.DataFrame | None = None,
+    ladder: Ladder | None = None,
     progress: Report | None = None,
 ) -> pl.DataFrame:
     """Rate groups of decisions.
@@ -79,6 +80,9 @@ def rate(
     left_out
         Turns that could not be rated, with a column `reason`: groups of which nothing else is left
         get a row that says why.
+    ladder
+        That of just these decisions under the calibration, if it is there already: it is most of
+        the work.
     progress
         Called with the turns done.
 
@@ -108,10 +112,11 @@ def rate(
     frame = add_groups(frame, by)
     rows: list[dict[str, Any]] = []
     done = 0
-    for part in _batches(frame, labels):
+    # A ladder that is given goes with all decisions at once.
+    for part in [frame] if ladder is not None else _batches(frame, labels):
         if progress is not None:
             progress(Progress(done, len(frame)))
-        rows += _rate_part(part, calibration, labels, level, least, competence)
+        rows += _rate_part(part, calibration, labels, level, least, competence, ladder)
         done += len(part)
     if left_out is not None and len(left_out):
         rows += _rows_of_nothing(frame, left_out, by, labels)
@@ -175,12 +180,14 @@ def _rate_part(
     level: float,
     least: int,
     competence: bool,
+    ladder: Ladder | None,
 ) -> list[dict[str, Any]]:
     spreads = Spreads.from_table(frame)
     path = calibration.map.path
     by_likelihood = calibration.map.reading == "likelihood"
     prepared = prepare(spreads, path.model)
-    ladder = climb(prepared, path) if by_likelihood else None
+    if ladder is None and by_likelihood:
+        ladder = climb(prepared, path)
     codes = np.zeros(len(frame), dtype=np.int64)
     names: list[tuple[Any, ...]] = [()]
     if labels:

@@ -1,0 +1,78 @@
+"""One player of a saved history: career, and the search for one."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from milepost.cli import options, show
+from milepost.cli.commands.questions import load, tell_of_scale, written
+
+
+def career(
+    folder: options.HistoryFolder,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The player: the name, or a part.")],
+    wins: Annotated[
+        int, typer.Option("--wins", min=0, help="So many of the best wins.")
+    ] = 5,
+    scale: options.Scale = None,
+    output: options.AnswerTable = None,
+    form: options.Format = None,
+) -> None:  # fmt: skip
+    """Sum up a player's career: years, games, peak, draw margin, and the best wins.
+
+    A best win is one over an opponent who was strong then, the standard deviation taken off; each
+    opponent counts once. The table written with -o holds these wins.
+    """
+    found = load(folder, scale)
+    with show.warnings_told():
+        key = found.find(name).key
+    player = found.career(key, wins=wins)
+    told = {"player": key, "wins": wins, "scale": scale}
+    if written(player.wins, output, form, "career", told, folder):
+        return
+    typer.echo("\n".join(player.lines))
+    if len(player.wins):
+        rows = [
+            (
+                row["name"], row["time"], round(row["mean"]),
+                None if row["sd"] is None else round(row["sd"]),
+                f"{100 * row['chance']:.0f} %", row["event"],
+            )
+            for row in player.wins.iter_rows(named=True)
+        ]  # fmt: skip
+        show.print_table(
+            ("best wins", "when", found.scale.unit, "±", "chance", "event"), rows,
+            whole=("when", "chance"), drop_first=("event",),
+        )  # fmt: skip
+        typer.echo("chance: of the win, by what is known now of both then", err=True)
+    tell_of_scale(found)
+
+
+def search(
+    folder: options.HistoryFolder,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name, a part, or nearly so.")],
+    most: Annotated[
+        int | None, typer.Option("--most", min=1, help="So many players.", show_default="20")
+    ] = None,
+    scale: options.Scale = None,
+    output: options.AnswerTable = None,
+    form: options.Format = None,
+) -> None:
+    """Search a saved history for players: by a part of the name, or a name spelled nearly so."""
+    import polars as pl
+
+    found = load(folder, scale)
+    table = found.search(name)
+    if written(
+        table if most is None else table.head(most), output, form, "search", {"name": name}, folder
+    ):
+        return
+    if table.is_empty():
+        typer.echo(f"nobody is called {name!r}, or nearly so")
+        return
+    shown = table.drop("player").rename({"name": "player", "peak": f"peak, {found.scale.unit}"})
+    show.print_frame(
+        shown.with_columns(pl.col(pl.Float64).round(0).cast(pl.Int64)), most=most or 20
+    )

@@ -1,0 +1,132 @@
+"""The command that tells how the level of a group changed: inflation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from milepost.cli import options, show
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def inflation(
+    folder: options.HistoryFolder,
+    group: Annotated[
+        str,
+        typer.Option(
+            "--group",
+            help="top:100 (so many of each period), all, or players with semicolons between them.",
+        ),
+    ] = "top:100",
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            "--reference", metavar="TIME|TIME-TIME",
+            help="What levels are compared with, as in 2011-2014.",
+            show_default="the period of most move evidence",
+        ),
+    ] = None,
+    every: Annotated[
+        int, typer.Option("--every", min=1, help="Show every so many periods.")
+    ] = 5,
+    plot: Annotated[
+        str | None,
+        typer.Option("--plot", metavar="FILE", help="Draw it: svg, png, pdf, html or json."),
+    ] = None,
+    sensitivity: Annotated[
+        bool,
+        typer.Option(
+            "--sensitivity",
+            help="Fit again under other assumptions: newcomers fixed or learned, a tighter walk.",
+        ),
+    ] = False,
+    deeper: Annotated[
+        str | None,
+        typer.Option(
+            "--deeper", metavar="SITES",
+            help="With --sensitivity: sites of a deeper cut of book moves (rate --first-move).",
+        ),
+    ] = None,
+    output: options.AnswerTable = None,
+    form: options.Format = None,
+) -> None:  # fmt: skip
+    """Tell how the level of a group changed through time, by results and moves.
+
+    Needs a joint history (milepost history --moves SITES --save DIR). Shown beside: what results
+    alone say, and the turns that the answer rests on.
+    """
+    from milepost.api.histories import ASSUMPTION, load_history
+    from milepost.cli.commands.questions import written
+    from milepost.errors import InputError
+    from milepost.report.charts import check_ending, save_chart
+
+    if plot is not None:
+        check_ending(plot)
+    found = load_history(folder)
+    wanted: Any = group
+    if group != "all" and not group.startswith("top:"):
+        wanted = [name.strip() for name in group.split(";") if name.strip()]
+    span = _span(reference)
+    with show.warnings_told():
+        table = found.inflation(wanted, reference=span)
+        if plot is not None:
+            save_chart(found.plot_inflation(wanted, reference=span), plot)
+    if deeper is not None and not sensitivity:
+        raise InputError("--deeper goes with --sensitivity")
+    told = {"group": group, "reference": reference}
+    if sensitivity:
+        with show.warnings_told(), show.progress("fitting again", quiet=False) as tell:
+            answer = found.sensitivity(wanted, reference=span, deeper=deeper, progress=tell)
+        if not written(answer, output, form, "inflation", told, folder):
+            _show_sensitivity(answer, table)
+        return
+    if written(table, output, form, "inflation", told, folder):
+        return
+    rows = [
+        (
+            str(row["time"]), f"{row['level']:.0f}", f"{row['low']:.0f}-{row['high']:.0f}",
+            f"{row['change']:+.0f} ± {row['change_sd']:.0f}", f"{row['change_results']:+.0f}",
+            row["turns"],
+        )
+        for place, row in enumerate(table.iter_rows(named=True))
+        if place % every == 0 or place == table.height - 1
+    ]  # fmt: skip
+    show.print_table(
+        ("time", "Elo", "95 %", "change ± sd", "results alone", "turns"), rows,
+        title=f"The level of {table['group'][0]}: intrinsic Elo, and its change from the reference",
+    )  # fmt: skip
+    moves = found.moves
+    if moves is not None:
+        typer.echo(f"{moves.turns:,} turns of {moves.used:,} player-periods")
+        typer.echo(ASSUMPTION)
+    if plot is not None:
+        typer.echo(f"-> {plot}", err=True)
+
+
+def _show_sensitivity(answer: pl.DataFrame, table: pl.DataFrame) -> None:
+    """A row a variant, a column a time: of the times with turns, six at most."""
+    times = table.filter(table["turns"] > 0)["time"].to_list()
+    count = min(6, len(times))
+    shown = [times[place * (len(times) - 1) // max(count - 1, 1)] for place in range(count)]
+    rows = []
+    for variant in answer["variant"].unique(maintain_order=True):
+        part = answer.filter(answer["variant"] == variant)
+        known = {row[1]: f"{row[2]:+.0f} ± {row[3]:.0f}" for row in part.iter_rows()}
+        rows.append((variant, *(known.get(time, "") for time in shown)))
+    show.print_table(
+        ("assumption", *(str(time) for time in shown)), rows,
+        title="Change of level from the reference, Elo ± sd, under other assumptions",
+    )  # fmt: skip
+
+
+def _span(text: str | None) -> Any:
+    """One time, or the first and the last one of a span of years."""
+    if text is None:
+        return None
+    first, dash, last = text.partition("-")
+    if dash and first.strip().isdigit() and last.strip().isdigit() and len(last.strip()) == 4:
+        return (first.strip(), last.strip())
+    return text

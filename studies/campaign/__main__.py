@@ -1,0 +1,113 @@
+"""The campaign: hostile inputs, kills at random moments, signals, full disks; then one table.
+
+Run it with ``python -m studies.campaign --work FOLDER``. ``--inputs N`` is the number of damaged
+inputs in all, ``--kills N`` how often each command that writes is killed. Seeds are fixed: the same
+command tries the same inputs, and what the folder holds is not tried again. To see one input again:
+``python -m studies.campaign --again KIND SEED NUMBER``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from studies.campaign.documents import DOCUMENTS, try_documents
+from studies.campaign.faults import known_faults, run_faults
+from studies.campaign.inputs import run_batch, run_inputs, try_one
+
+SHARES = {
+    "pgn": 0.22, "compressed": 0.1, "results": 0.22, "spreads": 0.14, "calibration": 0.06,
+    "store": 0.1, "uci": 0.16,
+}  # fmt: skip
+"""Of all inputs, how many are of each kind."""
+
+
+def run_documents(work: Path, name: str, start: int, count: int) -> dict[str, Any]:
+    """Try documents drawn by hypothesis, in a process of their own; or take what is known."""
+    record = work / f"{name.replace(' ', '-')}-{start}-{count}.json"
+    if not record.exists():
+        words = ["--documents", name, str(start), str(count), str(record)]
+        subprocess.run([sys.executable, "-m", "studies.campaign", *words], check=True)
+    known: dict[str, Any] = json.loads(record.read_text())
+    return known
+
+
+def _try_documents(name: str, start: int, count: int, record: Path) -> None:
+    begun = time.monotonic()
+    problem = try_documents(name, count, start)
+    if problem:
+        print(f"{name}: {problem}", file=sys.stderr)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    row = {"tried": count, "failed": int(problem is not None), "peak_mb": round(peak)}
+    record.write_text(json.dumps({**row, "seconds": time.monotonic() - begun}))
+
+
+def main() -> None:
+    """Run what is not in the folder yet, and print the tables."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--work", type=Path, default=Path("build/campaign"))
+    parser.add_argument("--seed", type=int, default=2026)
+    parser.add_argument("--inputs", type=int, default=100_000)
+    parser.add_argument("--kills", type=int, default=50)
+    parser.add_argument("--only", choices=("inputs", "faults"))
+    parser.add_argument("--show", action="store_true", help="the faults tried so far; try no more")
+    parser.add_argument("--again", nargs=3, metavar=("KIND", "SEED", "NUMBER"))
+    parser.add_argument("--batch", nargs=5, help=argparse.SUPPRESS)
+    parser.add_argument("--documents", nargs=4, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.batch:
+        kind, seed, first, count, out = given.batch
+        run_batch(kind, int(seed), int(first), int(count), Path(out))
+        return
+    if given.documents:
+        name, start, count, out = given.documents
+        _try_documents(name, int(start), int(count), Path(out))
+        return
+    if given.again:
+        kind, seed, number = given.again
+        with tempfile.TemporaryDirectory() as folder:
+            print(try_one(kind, int(seed), int(number), Path(folder)) or "nothing is wrong")
+        return
+    given.work.mkdir(parents=True, exist_ok=True)
+    lines = []
+    failed = 0
+    if given.only != "faults":
+        counts = {kind: max(1, round(share * given.inputs)) for kind, share in SHARES.items()}
+        lines += ["| input | tried | survived | seconds | peak MB |", "|---|---|---|---|---|"]
+        for row in run_inputs(given.work, given.seed, counts):
+            survived = row["tried"] - row["failed"]
+            failed += row["failed"]
+            lines.append(
+                f"| {row['kind']} | {row['tried']:,} | {survived:,} | {row['seconds']:,.0f} | "
+                f"{row['peak_mb']} |"
+            )
+        for name in DOCUMENTS:
+            row = run_documents(given.work, name, given.seed, max(1, round(0.05 * given.inputs)))
+            failed += row["failed"]
+            lines.append(
+                f"| {name} | {row['tried']:,} | {row['tried'] - row['failed']:,} | "
+                f"{row['seconds']:,.0f} | {row['peak_mb']} |"
+            )
+        lines.append("")
+    if given.only != "inputs":
+        lines += ["| fault | command | tried | survived | seconds |", "|---|---|---|---|---|"]
+        found = run_faults(given.work, given.seed, given.kills)
+        for fault in known_faults(given.work) if given.show else found:
+            failed += fault.tried - fault.survived
+            lines.append(
+                f"| {fault.name} | {fault.command} | {fault.tried} | {fault.survived} | "
+                f"{fault.seconds:,.0f} |"
+            )
+    print("\n".join(lines))
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+"""Damaged inputs by the thousand: each kind in processes of its own, with bounds and a memory.
+
+A batch is one process. It writes the number of an input before it reads it, so that one that ends
+the process is known, kept, and passed over. What is done is a file in the work folder: the same
+command goes on behind it.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from studies.campaign.kinds import KINDS, refusing
+
+SECONDS_AN_INPUT = 20.0
+"""A read that takes more of a processor hangs: the inputs are a few kilobytes."""
+PATIENCE = 300.0
+"""The same by the clock on the wall, for those that wait for ever; the machine may be busy."""
+MEGABYTES = 1500
+"""The bound of memory that a batch may take."""
+BATCH = 250
+
+
+class HangError(BaseException):
+    """An input took too long."""
+
+
+def _hang(number: int, frame: FrameType | None) -> None:
+    raise HangError
+
+
+def try_one(kind: str, seed: int, number: int, folder: Path) -> str | None:
+    """Make, damage and read one input; returns what went wrong, if anything."""
+    chance = random.Random(f"{kind} {seed} {number}")
+    here = folder / "input"
+    shutil.rmtree(here, ignore_errors=True)
+    here.mkdir()
+    given = KINDS[kind].make(chance, here)
+    signal.signal(signal.SIGALRM, _hang)
+    signal.signal(signal.SIGPROF, _hang)
+    signal.setitimer(signal.ITIMER_REAL, PATIENCE)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS_AN_INPUT)
+    try:
+        with refusing():
+            KINDS[kind].read(given)
+    except HangError:
+        return f"no end within {SECONDS_AN_INPUT:g} s of processor time"
+    except MemoryError:
+        return f"more than {MEGABYTES} MB"
+    except BaseException:  # whatever it is, it is not ours: kept and told
+        return traceback.format_exc()
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+    return None
+
+
+def run_batch(kind: str, seed: int, first: int, count: int, out: Path) -> None:
+    """Try some inputs in this process; the findings go to a file."""
+    resource.setrlimit(resource.RLIMIT_DATA, (MEGABYTES << 20, MEGABYTES << 20))
+    progress = out.with_suffix(".at")
+    failures = []
+    with tempfile.TemporaryDirectory(prefix="campaign-") as name:
+        for number in range(first, first + count):
+            progress.write_text(str(number))
+            problem = try_one(kind, seed, number, Path(name))
+            if problem is not None:
+                failures.append({"number": number, "problem": problem})
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    found = {"tried": count, "failures": failures, "peak_mb": round(peak)}
+    out.write_text(json.dumps(found))
+    progress.unlink()
+
+
+def run_inputs(work: Path, seed: int, counts: dict[str, int]) -> list[dict[str, Any]]:
+    """Try so many inputs of each kind, batch by batch; returns a row for each kind."""
+    rows = []
+    for kind, count in counts.items():
+        row: dict[str, Any] = {"kind": kind, "tried": 0, "failed": 0, "seconds": 0.0, "peak_mb": 0}
+        for first in range(0, count, BATCH):
+            batch = min(BATCH, count - first)
+            out = work / f"{kind}-{seed}-{first}-{batch}.json"
+            if not out.exists():
+                _finish_batch(kind, seed, first, batch, out)
+            found = json.loads(out.read_text())
+            row["tried"] += found["tried"]
+            row["failed"] += len(found["failures"])
+            row["seconds"] += found["seconds"]
+            row["peak_mb"] = max(row["peak_mb"], found["peak_mb"])
+            for failure in found["failures"]:
+                last = failure["problem"].strip().splitlines()[-1][:150]
+                print(f"{kind} {seed} {failure['number']}: {last}", file=sys.stderr, flush=True)
+        rows.append(row)
+        print(
+            f"{kind}: {row['tried']:,} tried, {row['failed']} failed", file=sys.stderr, flush=True
+        )
+    return rows
+
+
+def _finish_batch(kind: str, seed: int, first: int, count: int, out: Path) -> None:
+    """Run a batch in processes until it is done; inputs that end a process are noted."""
+    begun = time.monotonic()
+    failures: list[dict[str, Any]] = []
+    peak, at, tried = 0, first, 0
+    part, progress = out.with_suffix(".part"), out.with_suffix(".at")
+    while at < first + count:
+        left = first + count - at
+        words = ["--batch", kind, str(seed), str(at), str(left), str(part)]
+        done = subprocess.run(
+            [sys.executable, "-m", "studies.campaign", *words], check=False, capture_output=True
+        )
+        if done.returncode == 0:
+            found = json.loads(part.read_text())
+            failures += found["failures"]
+            peak = max(peak, found["peak_mb"])
+            tried += left
+            part.unlink()
+            break
+        where = part.with_suffix(".at")
+        killed = int(where.read_text()) if where.exists() else at
+        last = done.stderr.decode("utf-8", "replace").strip()[-300:]
+        failures.append({"number": killed, "problem": f"ended with {done.returncode}: {last}"})
+        tried += killed - at + 1
+        at = killed + 1
+    progress.unlink(missing_ok=True)
+    seconds = round(time.monotonic() - begun, 1)
+    text = json.dumps({"tried": tried, "failures": failures, "peak_mb": peak, "seconds": seconds})
+    half = out.with_suffix(".half")
+    half.write_text(text)
+    half.replace(out)

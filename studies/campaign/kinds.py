@@ -1,0 +1,301 @@
+"""The kinds of input: how one is made and damaged, read, and what must hold afterwards.
+
+A reader may refuse an input with an error of ours and nothing else. What it reads must account for
+all that is there: rows read + rows reported = rows present; a damaged game harms itself and at most
+the one behind it.
+"""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import gzip
+import io
+import json
+import random
+import warnings
+from collections.abc import Callable, Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+from studies.campaign.mutate import damaged_bytes, damaged_rows, damaged_tree
+
+from milepost.errors import MilepostError, MilepostWarning
+
+DATA = Path(str(files("milepost") / "data"))
+
+
+class LostError(Exception):
+    """Something that was there is neither read nor reported."""
+
+
+class Kind(NamedTuple):
+    """A kind of input."""
+
+    name: str
+    make: Callable[[random.Random, Path], Any]
+    """Writes a damaged input into a folder; returns what `read` has to know."""
+    read: Callable[[Any], None]
+    """Reads it; raises errors of ours, or `LostError`."""
+
+
+MOVES = (
+    "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Ba4 Nf6 5. O-O Be7 6. Re1 b5 7. Bb3 d6 8. c3 O-O 9. h3 Nb8"
+)
+
+
+def clean_game(number: int, chance: random.Random, end: str) -> bytes:
+    """Return a game with names that nobody else has, and two to eighteen plies."""
+    words = MOVES.split(" ")[: chance.randrange(2, 27)]
+    words = words if words[-1][0] not in "123456789" else words[:-1]
+    if chance.random() < 0.4:
+        words.insert(
+            2, chance.choice(("{a comment}", "(1. d4 (1. c4) d5)", "$1", "; to the end" + end))
+        )
+    result = chance.choice(("1-0", "0-1", "1/2-1/2", "*"))
+    tags = {
+        "Event": f"Cup {number}", "Site": "?", "Date": f"20{number % 20:02d}.05.06", "Round": "1",
+        "White": f"White{number:03d}, A", "Black": f"Bläck{number:03d}, B", "Result": result,
+        "WhiteElo": str(1500 + number),
+    }  # fmt: skip
+    head = end.join(f'[{name} "{value}"]' for name, value in tags.items())
+    text = f"{head}{end}{end}{' '.join([*words, result])}{end}{end}"
+    return text.encode(chance.choice(("utf-8", "latin-1")))
+
+
+def make_pgn(chance: random.Random, folder: Path) -> tuple[Path, list[str], int]:
+    """Six games, one of them damaged; in all line ends, encodings and compressions."""
+    ends = chance.choice(("\n", "\r\n", "\r", "mixed"))
+    games = [
+        clean_game(number, chance, chance.choice(("\n", "\r\n", "\r")) if ends == "mixed" else ends)
+        for number in range(6)
+    ]
+    hurt = chance.randrange(6)
+    games[hurt] = damaged_bytes(games[hurt], chance)
+    data = (b"\xef\xbb\xbf" if chance.random() < 0.1 else b"") + b"".join(games)
+    ending, data = packed(data, chance)
+    path = folder / f"games.pgn{ending}"
+    path.write_bytes(data)
+    return path, [f"White{n:03d}, A" for n in range(6) if n != hurt], hurt
+
+
+def packed(data: bytes, chance: random.Random) -> tuple[str, bytes]:
+    """Compress, most often not."""
+    import zstandard
+
+    way = chance.randrange(8)
+    if way == 0:
+        return ".gz", gzip.compress(data, mtime=0)
+    if way == 1:
+        return ".bz2", bz2.compress(data)
+    if way == 2:
+        return ".zst", zstandard.ZstdCompressor().compress(data)
+    return "", data
+
+
+def read_pgn(given: tuple[Path, list[str], int]) -> None:
+    """Both readers; games far from the damaged one must be whole, its neighbours at least told."""
+    from milepost.games.load import read_games, read_results
+
+    path, unhurt, hurt = given
+    games, errors = read_games([path], keep_duplicates=True)
+    whole = set(games.filter(~pl.col("broken"))["white"])
+    told = {*games["white"], *errors["white"].drop_nulls()}
+    near = {f"White{hurt + step:03d}, A" for step in (-1, 1)}
+    # The one behind it may be a comment's or a tag's text by now: then the damaged game is told.
+    lost = [name for name in unhurt if name not in (told if name in near else whole)]
+    if lost == [f"White{hurt + 1:03d}, A"] and len(errors):
+        lost = []
+    if lost:
+        raise LostError(f"{lost} of {path.name}; errors: {errors['reason'].to_list()}")
+    read_results([path])
+
+
+def make_packed(chance: random.Random, folder: Path) -> tuple[Path, list[str], int]:
+    """Games whose compressed bytes are damaged: nothing is promised but an end."""
+    path, _, hurt = make_pgn(chance, folder)
+    path.write_bytes(damaged_bytes(path.read_bytes(), chance))
+    return path, [], hurt
+
+
+def make_results(chance: random.Random, folder: Path) -> Path:
+    """A results table as CSV, NDJSON or Parquet, its cells or its bytes damaged."""
+    rows = [
+        {"time": 2000 + n % 5, "player_1": f"P{n % 7}", "player_2": f"Q{n % 5}",
+         "score": (1, 0.5, 0)[n % 3], "weight": 1.0, "event": f"E{n % 2}"}
+        for n in range(20)
+    ]  # fmt: skip
+    if chance.random() < 0.2:
+        rows = [{**{k: v for k, v in row.items() if k != "score"}, "wins": 1, "draws": 2,
+                 "losses": n} for n, row in enumerate(rows[:4])]  # fmt: skip
+    return write_rows(rows, chance, folder)
+
+
+def write_rows(rows: list[dict[str, Any]], chance: random.Random, folder: Path) -> Path:
+    """Write rows in one of three forms, structure or bytes damaged."""
+    structured = chance.random() < 0.6
+    if structured:
+        rows = damaged_rows(rows, chance)
+    form = chance.choice(("csv", "csv", "ndjson", "parquet"))
+    path = folder / f"table.{form}"
+    with contextlib.suppress(pl.exceptions.PolarsError):
+        frame = pl.DataFrame(rows, strict=False, infer_schema_length=None)
+        if form == "csv":
+            flat = frame.with_columns(
+                pl.col(name).map_elements(
+                    lambda v: json.dumps(v.to_list(), default=str), return_dtype=pl.String
+                )
+                for name, dtype in frame.schema.items()
+                if dtype.is_nested()
+            )
+            flat.write_csv(path, separator=";" if chance.random() < 0.05 else ",")
+        elif form == "parquet":
+            frame.write_parquet(path)
+    if form == "ndjson" or not path.exists():
+        path = folder / "table.ndjson"
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    if not structured:
+        path.write_bytes(damaged_bytes(path.read_bytes(), chance))
+    if form == "csv" and chance.random() < 0.1:
+        path.write_bytes(gzip.compress(path.read_bytes(), mtime=0))
+    return path
+
+
+def read_results_table(path: Path) -> None:
+    """Rows read and rows reported are the rows of the table; then the history of them."""
+    from milepost.games.load import read_results
+    from milepost.history import Elo, fit_history
+    from milepost.io.files import read_table
+
+    table = read_table(path)
+    results, errors = read_results(path)
+    if "wins" not in table.columns and len(results) + len(errors) != len(table):
+        raise LostError(f"{len(results)} read + {len(errors)} reported of {len(table)} rows")
+    fit_history(results, Elo())
+
+
+def make_spreads(chance: random.Random, folder: Path) -> Path:
+    """A spreads table, damaged."""
+    rows = [
+        {"game_id": f"g{n % 3}", "ply": n, "mover": "m", "mover_elo": 2000,
+         "values": [0.5, 0.1, -1.0], "chosen": n % 3, "weight": 1.0,
+         "depth_values": [[0.1, 0.2, -1.0]] * 10, "unlisted": 0}
+        for n in range(8)
+    ]  # fmt: skip
+    return write_rows(rows, chance, folder)
+
+
+def read_spreads(path: Path) -> None:
+    """Read them as `rate` does."""
+    from milepost.api.decisions import decisions
+    from milepost.choice import Spreads
+
+    Spreads.from_table(decisions(path).table)
+
+
+def make_calibration(chance: random.Random, folder: Path) -> Path:
+    """A calibration with a branch changed, or with damaged bytes."""
+    path = folder / "mine.json"
+    text = chance.choice(sorted((DATA / "calibrations").glob("*.json"))).read_bytes()
+    if chance.random() < 0.7:
+        text = json.dumps(damaged_tree(json.loads(text), chance)).encode()
+    else:
+        text = damaged_bytes(text, chance)
+    path.write_bytes(text)
+    return path
+
+
+def read_calibration(path: Path) -> None:
+    """Read it."""
+    from milepost.intrinsic.calibration.calibration import load_calibration
+
+    load_calibration(path)
+
+
+def make_store(chance: random.Random, folder: Path) -> Path:
+    """A small store with one of its files damaged."""
+    from milepost.analysis.store.store import EvaluationStore
+
+    store = EvaluationStore(folder / "store", create=True)
+    setup = chance.choice(sorted((DATA / "sample" / "evaluations" / "setups").glob("*.json")))
+    (store.setups / setup.name).write_bytes(setup.read_bytes())
+    for first in (0, 3):
+        store.append(
+            [{"position": f"8/8/8/8/8/8/k1K5/8 w - - {first + n} 1", "played": None,
+              "setup": setup.stem, "moves": ["c2c3"], "cp": [[n]], "mate": [[None]], "nodes": 1}
+             for n in range(3)]
+        )  # fmt: skip
+    path = chance.choice(sorted(p for p in store.folder.rglob("*") if p.is_file()))
+    path.write_bytes(damaged_bytes(path.read_bytes(), chance))
+    return store.folder
+
+
+def read_store(folder: Path) -> None:
+    """Damaged files are refused or found by `verify`; rows that are read are as they were."""
+    from milepost.analysis.store.store import EvaluationStore
+
+    store = EvaluationStore(folder)
+    problems = store.verify()
+    rows = store.read()
+    store.known_setups()
+    wrong = rows.filter(pl.col("moves").list.first() != "c2c3")
+    if len(wrong) or (not problems and len(rows) != 6):
+        raise LostError(f"{len(rows)} of 6 rows, {len(problems)} problems told")
+
+
+def make_uci(chance: random.Random, folder: Path) -> bytes:
+    """What an engine prints, damaged."""
+    lines = [
+        f"info depth {depth} seldepth {depth} multipv {rank} score {score} nodes 9 nps 9 pv {move}"
+        for depth in range(1, 5)
+        for rank, (score, move) in enumerate(
+            (("cp 20", "e2e4"), ("mate 3", "d2d4"), ("cp -7 upperbound", "g1f3")), start=1
+        )
+    ]
+    text = "\n".join([*lines, "bestmove e2e4 ponder e7e5", ""]).encode()
+    return damaged_bytes(text, chance)
+
+
+def read_uci(data: bytes) -> None:
+    """Take it apart; values are whole numbers of a size that the store holds."""
+    from milepost.analysis.engine.search_output import parse_search
+    from milepost.analysis.engine.uci import parse_option
+
+    log = parse_search(data)
+    for value in log.values.values():
+        if value.cp is not None and abs(value.cp) >= 2**31:
+            raise LostError(f"a value of {value.cp} centipawns would not fit the store")
+    for line in io.BytesIO(data):
+        parse_option(line.decode("utf-8", "replace"))
+
+
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind("pgn", make_pgn, read_pgn),
+        Kind("compressed", make_packed, read_pgn),
+        Kind("results", make_results, read_results_table),
+        Kind("spreads", make_spreads, read_spreads),
+        Kind("calibration", make_calibration, read_calibration),
+        Kind("store", make_store, read_store),
+        Kind("uci", make_uci, read_uci),
+    )
+}
+
+
+@contextlib.contextmanager
+def refusing() -> Iterator[list[str]]:
+    """Take errors and warnings of ours as what they are: answers. Yields the errors' texts."""
+    told: list[str] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", MilepostWarning)
+        try:
+            yield told
+        except MilepostError as error:
+            told.append(str(error))
+    for text in told:
+        if len(text.splitlines()) != 1 or not text.strip():
+            raise LostError(f"a message of {len(text.splitlines())} lines: {text!r}")

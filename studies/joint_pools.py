@@ -1,0 +1,179 @@
+"""Simulated pools with results and moves: does the joint history find how the level changes?
+
+    python -m studies.joint_pools coverage [POOLS]      three truths, era walk, whole study
+    python -m studies.joint_pools recovery [POOLS]      slope, spread and form learned
+
+Results go to ``build/joint`` line by line: a second run goes on where the first one stopped.
+``report`` prints the tables of docs/joint.md from there.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from tests.history.joint.pools import BETA, TRUTHS, pool, sites_of
+
+from milepost.history import TTT, History, fit_history
+from milepost.history.joint.options import Moves
+
+KEPT = Path("build/joint")
+LEARNED = TTT(beta=BETA, tau=20.0, sigma=200.0, draw=100.0, mu=0.0, newcomers="learn")
+FIXED = TTT(beta=BETA, tau=20.0, sigma=200.0, draw=100.0, mu=0.0)
+ENDS = 4
+"""The change is taken from the first so many years to the last."""
+
+
+def coverage(pools: int) -> None:
+    """Change of level found and stated, for three truths."""
+    for number in range(pools):
+        for truth in TRUTHS:
+            _keep(
+                "coverage", {"truth": truth, "pool": number}, lambda t=truth, n=number: _one(t, n)
+            )
+
+
+def _one(truth: str, number: int) -> dict[str, Any]:
+    rng = np.random.default_rng([2026, TRUTHS.index(truth), number])
+    made = pool(rng, truth)
+    sites = sites_of(rng, made.truth, share=0.15)
+    joint = fit_history(made.results, LEARNED, moves=sites)
+    assert joint.moves is not None
+    lives = joint.moves.results_only
+    assert lives is not None
+    learned = np.array([float(lives.all_at(float(t), 0.0)[1].mean()) for t in range(40)])
+    row = {
+        "true": _change(made.truth, "skill"),
+        "joint": _change(joint.curves, "intrinsic_mean"),
+        "sd": _change_sd(joint),
+        "true decades": _change(made.truth, "skill", 10),
+        "joint decades": _change(joint.curves, "intrinsic_mean", 10),
+        "sd decades": _change_sd(joint, 10),
+        "results learned": float(learned[-ENDS:].mean() - learned[:ENDS].mean()),
+        "covered_skills": _covered(joint, made.truth),
+        "turns": joint.moves.turns,
+        "slope": joint.moves.slope,
+        "converged": joint.converged,
+    }
+    row["results fixed"] = _change(fit_history(made.results, FIXED).curves, "mean")
+    if truth == "everybody rises":
+        constant = fit_history(made.results, LEARNED, moves=sites, joining=Moves(era="constant"))
+        row["constant"] = _change(constant.curves, "intrinsic_mean")
+        row["constant sd"] = _change_sd(constant)
+    return row
+
+
+def _change(table: pl.DataFrame, column: str, ends: int = ENDS) -> float:
+    levels = table.group_by("time").agg(pl.col(column).mean()).sort("time")[column].to_numpy()
+    return float(levels[-ends:].mean() - levels[:ends].mean())
+
+
+def _change_sd(history: History, ends: int = ENDS) -> float:
+    assert history.moves is not None
+    weights = np.zeros(len(history.moves.covariance))
+    weights[:ends], weights[-ends:] = -1.0 / ends, 1.0 / ends
+    return float(np.sqrt(weights @ history.moves.covariance @ weights))
+
+
+def _covered(history: History, truth: pl.DataFrame) -> float:
+    """Share of player-years whose intrinsic skill lies in its 95 % interval."""
+    both = history.curves.join(truth, on=["player", "time"])
+    z = (pl.col("intrinsic_mean") - 2000.0 - pl.col("skill")) / pl.col("intrinsic_sd")
+    return float(both.select((z.abs() < 1.96).mean()).item())
+
+
+def recovery(pools: int) -> None:
+    """Slope, spread and form learned from 600 player-years of four games."""
+    for number in range(pools):
+        _keep("recovery", {"pool": number}, lambda n=number: _recovered(n))
+
+
+def _recovered(number: int) -> dict[str, Any]:
+    rng = np.random.default_rng([2027, number])
+    made = pool(rng, "newcomers rise", years=20, games=4000)
+    chosen = made.truth.sample(n=600, seed=int(rng.integers(2**31)), shuffle=True)
+    sites = sites_of(rng, chosen, share=1.1, games=4, spread=120.0, form=150.0, slope=0.9, turns=60)
+    fitted = fit_history(
+        made.results, LEARNED, moves=sites, joining=Moves(spread="learn", form="learn")
+    ).moves
+    assert fitted is not None
+    return {
+        "slope": fitted.slope, "slope_se": fitted.slope_se, "spread": fitted.spread,
+        "spread_se": fitted.spread_se, "form": fitted.form, "form_se": fitted.form_se,
+    }  # fmt: skip
+
+
+def _keep(name: str, key: dict[str, Any], work: Any) -> None:
+    path = KEPT / f"{name}_{key.get('truth', 'all').replace(' ', '_')}.csv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists():
+        done = pl.read_csv(path)
+        if done.filter(pl.col("pool") == key["pool"]).height:
+            return
+    row = key | work()
+    new = not path.exists()
+    with path.open("a", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(row))
+        if new:
+            writer.writeheader()
+        writer.writerow(row)
+    print(row, flush=True)
+
+
+def report() -> None:
+    """Print what was found."""
+    for truth in TRUTHS:
+        path = KEPT / f"coverage_{truth.replace(' ', '_')}.csv"
+        if not path.exists():
+            continue
+        table = pl.read_csv(path)
+        error = (table["joint"] - table["true"]).to_numpy()
+        inside = float(np.mean(np.abs(error) < 1.96 * table["sd"].to_numpy()))
+        print(
+            f"{truth}: {table.height} pools; true {_mean(table, 'true'):.0f}, results fixed "
+            f"{_mean(table, 'results fixed'):.0f}, learned {_mean(table, 'results learned'):.0f}, "
+            f"joint {_mean(table, 'joint'):.0f}; stated sd {_mean(table, 'sd'):.1f}, RMSE "
+            f"{np.sqrt(np.mean(error**2)):.1f}, bias {error.mean():.1f} ± "
+            f"{error.std(ddof=1) / np.sqrt(len(error)):.1f}; 95 % intervals cover {inside:.1%}; "
+            f"player-years {_mean(table, 'covered_skills'):.1%}"
+        )
+        late = (table["joint decades"] - table["true decades"]).to_numpy()
+        print(
+            f"  decade 1 to decade 4: stated sd {_mean(table, 'sd decades'):.1f}, RMSE "
+            f"{np.sqrt(np.mean(late**2)):.1f}"
+        )
+        if "constant" in table.columns:
+            wrong = (table["constant"] - table["true"]).to_numpy()
+            inside = float(np.mean(np.abs(wrong) < 1.96 * table["constant sd"].to_numpy()))
+            print(
+                f"  constant era: {_mean(table, 'constant'):.0f} ± "
+                f"{_mean(table, 'constant sd'):.0f} stated, covers {inside:.1%}"
+            )
+    path = KEPT / "recovery_all.csv"
+    if path.exists():
+        table = pl.read_csv(path)
+        for name, true in (("slope", 0.9), ("spread", 120.0), ("form", 150.0)):
+            values = table[name].to_numpy()
+            print(
+                f"{name}: {values.mean():.3g} ± {values.std(ddof=1):.2g} in {table.height} pools "
+                f"(stated {_mean(table, name + '_se'):.2g}), true {true:g}"
+            )
+
+
+def _mean(table: pl.DataFrame, name: str) -> float:
+    return float(table[name].to_numpy().mean())
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    command, *rest = sys.argv[1:]
+    jobs = {"coverage": coverage, "recovery": recovery}
+    if command in jobs:
+        jobs[command](int(rest[0]) if rest else 100)
+    else:
+        report()

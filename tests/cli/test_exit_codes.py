@@ -1,0 +1,156 @@
+"""Every row of docs/exit_codes.md, run: the code and the message are those of the page."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+from tests.analysis.run.test_run import make_engine, searches
+from tests.cli.runner import run_inside
+from tests.conftest import PROJECT
+
+PAGE = PROJECT / "docs" / "exit_codes.md"
+_ROW = re.compile(r"^\| (.+) \| (\d+) \| `(.+)` \|$", re.MULTILINE)
+ROWS = {when: (int(code), told) for when, code, told in _ROW.findall(PAGE.read_text("utf-8"))}
+RESULTS = "time,player_1,player_2,score\n2000,A,B,1\n2001,A,C,0.5\n"
+BROKEN = '[Event "E"]\n[White "A"]\n[Black "B"]\n\n1. e4 e5 2. Ke7 1-0\n'
+DATA = PROJECT / "src" / "milepost" / "data"
+FAMOUS = DATA / "famous_games.pgn"
+SPREADS = {"game_id": ["g"], "mover": ["m"], "values": [[0.1, 0.0]], "chosen": [None]}
+Words = list[str | Path]
+
+
+def _file(folder: Path, name: str, content: str | bytes) -> Path:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def _history(folder: Path, content: str | bytes, *more: str) -> Words:
+    table = _file(folder, "results.csv", content)
+    return ["history", table, "-o", folder / "out.csv", "-q", *more]
+
+
+def _rate(folder: Path, calibration: str | None, chosen: int | None = 0) -> Words:
+    table = folder / "spreads.parquet"
+    whole = pl.Series([chosen], dtype=pl.Int32)
+    pl.DataFrame(SPREADS).with_columns(chosen=whole).write_parquet(table)
+    words: Words = ["rate", table, "-q"]
+    if calibration is not None:
+        words += ["--calibration", _file(folder, "mine.json", calibration)]
+    return words
+
+
+def _lopsided() -> str:
+    rows = [f"{2000 + n // 500},A,B,{int(n % 5 > 0)}" for n in range(10_000)]
+    return "\n".join(["time,player_1,player_2,score", *rows, ""])
+
+
+def _unwritable(folder: Path) -> Words:
+    (folder / "out.csv").mkdir()
+    return _history(folder, RESULTS)
+
+
+SAMPLE_STORE = DATA / "sample" / "evaluations"
+CASES: dict[str, Callable[[Path], Words]] = {
+    "no such command": lambda _: ["gmaes"],
+    "no such option": lambda _: ["games", "x.pgn", "--fast"],
+    "an input that is not there": lambda f: ["games", f / "x.pgn", "-o", f / "g.csv"],
+    "a folder without PGN": lambda f: ["games", f, "-o", f / "g.csv"],
+    "a table of another kind": lambda f: _history(f, "a,score\n1,1\n"),
+    "a table without scores": lambda f: _history(f, "a,b\n1,2\n"),
+    "a table in UTF-16": lambda f: _history(f, RESULTS.encode("utf-16")),
+    "a table with semicolons": lambda f: _history(f, RESULTS.replace(",", ";")),
+    "a table that is damaged": lambda f: ["history", _file(f, "r.parquet", "x"), "-o", f / "o.csv"],
+    "no row can be used": lambda f: _history(f, "time,player_1,player_2,score\n1,A,B,x\n"),
+    "an output whose format nobody knows": lambda f: _history(f, RESULTS, "-o", "out.xyz"),
+    "an output in a folder that is not there": lambda f: _history(
+        f, RESULTS, "-o", str(f / "no" / "o.csv")
+    ),
+    "an output that may not be written": _unwritable,
+    "games without a store": lambda _: ["rate", FAMOUS],
+    "a store that is none": lambda f: ["rate", FAMOUS, "--store", f],
+    "turns that are not in the store": lambda _: [
+        "rate", FAMOUS, "--store", SAMPLE_STORE, "-q", "-j", "1",
+    ],
+    "a calibration that is none": lambda f: _rate(f, "[" * 100_000),
+    "a calibration that lacks a part": lambda f: _rate(f, '{"schema": 2}'),
+    "decisions without choices": lambda f: _rate(f, None, chosen=None),
+    "an engine that is not there": lambda f: [
+        "analyse", FAMOUS, "--store", f / "s", "--engine", f / "none",
+    ],
+    "an engine that never searches": lambda f: [
+        "analyse", FAMOUS, "--store", f / "s", "-q", "-j", "1", "--engine",
+        make_engine(f / "engine", "continue"),
+    ],
+    "an option's value that cannot be": lambda f: _history(f, RESULTS, "--beta", "-1"),
+    "a player whom nobody knows": lambda _: [
+        "rate", DATA / "sample" / "games.pgn", "--store", SAMPLE_STORE, "--player", "Nobody",
+        "-q", "-j", "1",
+    ],
+    "`--strict`, and a game is broken": lambda f: [
+        "games", _file(f, "b.pgn", BROKEN), "-o", f / "g.csv", "--strict", "-q", "-j", "1",
+    ],
+    "a broken game": lambda f: [
+        "games", _file(f, "b.pgn", BROKEN), "-o", f / "g.csv", "-q", "-j", "1",
+    ],
+    "rows left out of a history": lambda f: _history(f, RESULTS + "20240,A,C,1\n"),
+    "ratings that run away": lambda f: _history(f, _lopsided(), "--model", "glicko2"),
+}  # fmt: skip
+STOPS = {
+    "terminated by a scheduler": signal.SIGTERM,
+    "the terminal is closed": signal.SIGHUP,
+    "interrupted": signal.SIGINT,
+}
+
+
+def is_told(message: str, stderr: str) -> bool:
+    """Whether a line holds the message of the page, its ellipses filled."""
+    pattern = ".*".join(re.escape(part) for part in message.split("…"))
+    return any(re.search(f"^{pattern}", line.strip()) for line in stderr.splitlines())
+
+
+def test_the_page_and_the_cases_are_the_same() -> None:
+    assert sorted(ROWS) == sorted([*CASES, *STOPS])
+
+
+@pytest.mark.parametrize("when", CASES)
+def test_code_and_message(when: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("milepost.analysis.engine.uci.SILENT_SECONDS", 0.3)
+    monkeypatch.chdir(tmp_path)
+    code, message = ROWS[when]
+    done = run_inside(*CASES[when](tmp_path))
+    told = done.stderr.decode()
+    assert done.returncode == code, told
+    assert is_told(message, told) or message.startswith("No such"), told
+    if message.startswith("No such"):
+        assert message.replace("…", "")[:12] in told
+    assert "Traceback" not in told
+    if message.startswith("milepost:"):
+        assert len(told.strip().splitlines()) == 1, told
+    assert not list(tmp_path.rglob("*.partial"))
+
+
+@pytest.mark.parametrize("when", STOPS)
+def test_code_and_message_of_a_stop(when: str, tmp_path: Path) -> None:
+    program = make_engine(tmp_path / "engine", "time.sleep(0.1)")
+    command = [sys.executable, "-m", "milepost", "analyse", str(FAMOUS), "--engine", str(program)]
+    command += ["--store", str(tmp_path / "s"), "-j", "1", "-q", "--depth", "1"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True)
+    give_up = time.monotonic() + 120
+    log = program.parent / "searches"
+    while time.monotonic() < give_up and not (log.exists() and searches(program) >= 2):
+        time.sleep(0.02)
+    process.send_signal(STOPS[when])
+    told = process.communicate(timeout=60)[1].decode()
+    code, message = ROWS[when]
+    assert process.returncode == code, told
+    assert is_told(message, told)
+    assert "Traceback" not in told
