@@ -1,15 +1,15 @@
 """A set of 5,000 games in the workbench: the first table beside the same call in Python, memory.
 
-The games are those of the sample under other names, so that their evaluations are stored: about
-5,000 games of 700 players, whose ratings are worked out once on 60 of them (the number of turns
-does not change how a page is made) and written for all. Measured are what a visitor waits for: the
-table of ratings and the page of the set, beside reading and sorting the same table in Python; and a
-split that has to be worked out, beside `milepost.rate` on the same decisions. Ratios of one run.
+The games are those of the sample, again and again under other names: 5,000 games of about 700
+players, whose tables are written as a job would have written them. The ratings of the sample's
+players are worked out once, and stand for those of their namesakes. Measured is what a visitor
+waits for: the table of ratings and the page of the set, beside reading and naming the same table in
+Python; and a split that has to be worked out, beside `milepost.rate` on the same decisions. Ratios
+of one run.
 """
 
 from __future__ import annotations
 
-import re
 import resource
 import shutil
 import tempfile
@@ -32,15 +32,15 @@ HOME = "http://127.0.0.1:8765"
 REPEATS = 5
 
 
-def many_games(sample: str, count: int) -> str:
-    """Return many games: those of the sample, the players under further names."""
-    parts = ["[Event " + part for part in sample.split("[Event ")[1:]]
-    games = []
-    for place in range(count):
-        league = place // len(parts)
-        text = parts[place % len(parts)]
-        games.append(re.sub(r'(\[(?:White|Black|Event) ")', rf"\g<1>L{league} ", text))
-    return "".join(games)
+def many(table: pl.DataFrame, leagues: int, names: tuple[str, ...]) -> pl.DataFrame:
+    """Return a table again and again, with the names in it changed each time."""
+    parts = [
+        table.with_columns(
+            (pl.lit(f"l{league} ") + pl.col(name)).alias(name) for name in ("game_id", *names)
+        )
+        for league in range(leagues)
+    ]
+    return pl.concat(parts)
 
 
 def best_of(repeats: int, job: Callable[[], object]) -> float:
@@ -64,51 +64,44 @@ def main() -> None:
         folder = Path(name)
         store = folder / "evaluations"
         shutil.copytree(data / "sample" / "evaluations", store)
-        sample = (data / "sample" / "games.pgn").read_text(encoding="utf-8")
+        pgn = data / "sample" / "games.pgn"
         settings = Settings(
             folder=folder / "bench", token=TOKEN, store_folder=store, engine="none-at-all"
         )
         app = create_app(settings)
         bench = app._app.state.bench  # type: ignore[attr-defined]
-        pgn = folder / "many.pgn"
-        pgn.write_text(many_games(sample, GAMES), encoding="utf-8")
         with pgn.open("rb") as file:
             chosen, _ = bench.shelf.add(file, "many.pgn")
-        fill(chosen.folder, pgn, store, sample)
+        fill(chosen.folder, pgn, store)
         client = TestClient(app, base_url=HOME, cookies={"milepost-8765": TOKEN})
         measure(client, chosen.folder, chosen.id)
 
 
-def fill(folder: Path, pgn: Path, store: Path, sample: str) -> None:
-    """Write what a job would have written: games and turns of all, ratings of all players."""
-    games, _ = mp.read_games(pgn)
+def fill(folder: Path, pgn: Path, store: Path) -> None:
+    """Write what a job would have written."""
+    few, _ = mp.read_games(pgn)
+    leagues = -(-GAMES // len(few))
+    games = many(few, leagues, ("white", "black", "white_key", "black_key", "event")).head(GAMES)
     games.write_parquet(folder / "games.parquet")
-    turns, _ = mp.read_turns(games)
+    found = mp.decisions(pgn, store)
+    turns, _ = mp.read_turns(few)
+    turns = many(turns, leagues, ("mover", "opponent", "mover_name", "opponent_name", "event"))
     turns.write_parquet(folder / "turns.parquet")
-    few = pgn.with_name("few.pgn")
-    few.write_text(sample, encoding="utf-8")
-    found = mp.decisions(few, store)
-    first = turns["mover"].unique(maintain_order=True).to_list()
-    own = dict(zip(found.table["mover"].unique(maintain_order=True).to_list(), first, strict=False))
-    table = found.table.with_columns(pl.col("mover").replace(own))
-    table.write_parquet(folder / "decisions.parquet")
+    # The decisions of one league: a page that works out a split reads one player's alone.
+    one = many(found.table, 1, ("mover", "opponent", "mover_name", "opponent_name", "event"))
+    one.write_parquet(folder / "decisions.parquet")
     found.left_out.write_parquet(folder / "left_out.parquet")
-    write_json(folder / "decisions.json", {
-        "setup": found.setup, "setup_details": dict(found.setup_details), "counts": {},
-        "options": dict(found.options),
-    })  # fmt: skip
+    details = {"setup": found.setup, "setup_details": dict(found.setup_details), "counts": {}}
+    write_json(folder / "decisions.json", {**details, "options": dict(found.options)})
     rated = mp.rate(found)
-    rows = rated.table.sample(len(first), with_replacement=True, seed=2011).with_columns(
-        pl.Series("player", first)
-    )
-    rows.write_parquet(folder / "ratings.parquet")
-    write_json(folder / "ratings.json", {
-        "level": rated.level, "notes": list(rated.notes), "calibration": rated.calibration.name,
-    })  # fmt: skip
-    write_json(folder / "counts.json", {
-        "found": len(games), "kept": len(games), "skipped": {}, "players": len(first),
-    })  # fmt: skip
-    print(f"{len(games):,} games, {len(turns):,} turns, {len(first):,} players")
+    table = rated.table.with_columns(game_id=pl.lit(""))
+    many(table, leagues, ("player",)).drop("game_id").write_parquet(folder / "ratings.parquet")
+    told = {"level": rated.level, "notes": list(rated.notes)}
+    write_json(folder / "ratings.json", {**told, "calibration": rated.calibration.name})
+    players = leagues * len(rated)
+    counts = {"found": len(games), "kept": len(games), "skipped": {}, "players": players}
+    write_json(folder / "counts.json", counts)
+    print(f"{len(games):,} games, {len(turns):,} turns, {players:,} players")
 
 
 def measure(client: TestClient, folder: Path, set_id: str) -> None:

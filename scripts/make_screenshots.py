@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tests.web.served import Served, launch, open_page
 
-WIDTH, HEIGHT = 1280, 860
+WIDTH, HEIGHT = 1280, 1040
 
 
 def main(output: Path) -> None:

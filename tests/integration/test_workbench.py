@@ -173,6 +173,49 @@ def test_a_killed_server_goes_on(
         bench.end()
 
 
+def test_a_stopped_job_keeps_what_is_done(
+    browser: Any, games: Path, tmp_path: Path, engine_path: str
+) -> None:
+    # By the plan quick there is ample time to stop it.
+    bench = Served(tmp_path / "bench", ("--plan", "quick", "--engine", engine_path))
+    bench.start()
+    try:
+        page = open_page(browser, bench)
+        page.set_input_files("#file", str(games))
+        page.click("text=Send the file")
+        page.wait_for_url("**/sets/*")
+        page.wait_for_function(
+            "() => /: ([3-9]|[1-9][0-9]+) of/.test("
+            "document.querySelector('[data-told]').textContent)"
+        )
+        page.click("text=Stop")
+        page.wait_for_selector("[data-state=stopped]")
+        assert page.locator("text=Go on").count() == 1
+        assert "are not scored yet" in page.inner_text("[data-turns]")
+        page.click("text=Go on")
+        page.wait_for_function(
+            "() => ['waiting', 'running'].includes("
+            "document.querySelector('[data-job]').dataset.state)"
+        )
+        page.click("text=Delete it now")  # of a running job too
+        page.wait_for_url(f"{bench.home}/")
+        assert json.loads(bench.ask("/api/v1/sets")) == []
+        page.context.close()
+    finally:
+        bench.end()
+
+
+def test_a_chart_can_be_explored(browser: Any, served: Served) -> None:
+    page = open_page(browser, served)
+    page.goto(f"{served.home}/calibration")
+    page.click("text=Explore this chart >> nth=0")
+    page.wait_for_selector("figure svg.marks")
+    assert page.locator("figure [role=graphics-document]").count() == 1
+    assert page.wrong == []  # no script was refused
+    assert page.context.outside == []
+    page.context.close()
+
+
 def test_a_game_against_the_bot_to_mate(browser: Any, served: Served, engine_path: str) -> None:
     page = open_page(browser, served)
     page.goto(f"{served.home}/play?game=7")

@@ -196,7 +196,7 @@ def job_text(about: SetInfo) -> str:
         "none": "Not started.",
         "stopped": "Stopped. What is finished is kept, and it can go on.",
         "failed": "It failed.",
-        "done": "Done.",
+        "done": "The analysis is done.",
     }
     return words[job.state]
 

@@ -12,6 +12,7 @@ import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -111,6 +112,10 @@ class SetTables:
 
     def names(self) -> dict[str, str]:
         """Return the players' names as written, by their keys."""
+        return self._names
+
+    @cached_property
+    def _names(self) -> dict[str, str]:
         path = self.chosen.path("turns.parquet")
         if not path.exists():
             return {}
