@@ -78,7 +78,7 @@ FIXED = {
     f"{name}, newcomers fixed": (replace(model, newcomers=None), choice)
     for name, (model, choice) in LEARNED.items()
     if name not in ("tau 60", "tau 100", "no first mover", "without fast games", "sigma 400")
-} | {"plain": (TTT(), everything)}
+} | {"plain": (TTT(draw="share"), everything)}
 
 
 def main() -> None:
