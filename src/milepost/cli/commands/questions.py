@@ -153,7 +153,7 @@ def compare(
 
 _SCALE_SAID = {
     "results": "with the scale's uncertainty",
-    "joint": "with that of the eras' levels",
+    "joint": "with the eras' uncertainty",
 }
 
 
