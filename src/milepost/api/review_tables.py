@@ -86,7 +86,9 @@ def pool_levels(
         learned = None if is_elo(pool) else learn_shift(others, chosen)
         middle = float(np.mean(chosen.range))
         fallback = (middle, float("nan")) if row["rating"] is None else (row["rating"], row["se"])
-        pools[pool] = pool_level(pool, shipped, learned, fallback=fallback)
+        tags = mine.filter(pl.col("pool") == pool)["mover_elo"].cast(pl.Float64).mean()
+        rating = tags if isinstance(tags, float) else None
+        pools[pool] = pool_level(pool, shipped, learned, rating=rating, fallback=fallback)
     return pools, ratings
 
 
@@ -102,7 +104,7 @@ def with_costs(
     middle = float(np.mean(chosen.range))
     known = np.isfinite(levels)
     at = np.where(known, levels, middle) + baselines.of_turns(table["phase"])
-    costs = turn_costs(table, chosen, at).table
+    costs = turn_costs(table, chosen, at, points_a_pawn=baselines.points_a_pawn).table
     beside_equals = ["agent_elo", "expected_loss", "points_expected", "points_sd", "chance",
                      "best_chance", "better_chance", "entropy", "cost"]  # fmt: skip
     unknown = pl.Series("unknown", ~known)
@@ -315,7 +317,7 @@ def trap_rows(
 ) -> tuple[pl.DataFrame, dict[str, float | int | None]]:
     """Traps among the player's turns that are not decided."""
     at = own["level"].to_numpy() + baselines.of_turns(own["phase"])
-    costs = turn_costs(mine.table, chosen, at)
+    costs = turn_costs(mine.table, chosen, at, points_a_pawn=baselines.points_a_pawn)
     found = find_traps(costs).filter(~pl.col("row").is_in(np.flatnonzero(own["decided"]).tolist()))
     rows = own[found["row"].to_list()] if len(found) else own.clear()
     names = []
@@ -380,8 +382,9 @@ def _pool_note(pool: str, level: PoolLevel) -> str:
             "tags are not used"
         )
     return (
-        f"{pool}: its ratings stand {-shift.value:+.0f} ± {1.96 * shift.se:.0f} to the Elo scale "
-        f"of the moves (by {level.source})"
+        f"{pool}: ratings there lie {abs(shift.value):.0f} ± {1.96 * shift.se:.0f} points "
+        f"{'above' if shift.value < 0 else 'below'} what the moves show on the Elo scale (by "
+        f"{level.source})"
     )
 
 

@@ -31,6 +31,7 @@ from milepost.cli.commands import (
     questions,
     rate,
     reproduce,
+    review,
     select,
     spreads,
     tune,
@@ -117,6 +118,7 @@ app.command("calibrate")(calibrate.calibrate)
 app.command("calibrations")(calibrate.calibrations)
 app.command("rate")(rate.rate)
 app.command("check")(check.check)
+app.command("review")(review.review)
 app.command("likelihood")(likelihood.likelihood)
 app.command("history", cls=pointing(history.MOVED))(history.history)
 app.command("rank")(questions.rank)
