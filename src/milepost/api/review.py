@@ -22,7 +22,6 @@ from milepost.api.review_tables import (
     trap_rows,
     trend_rows,
     with_costs,
-    with_elo,
     with_pool,
 )
 from milepost.errors import InputError
@@ -105,7 +104,8 @@ def review(
     player
         Whose: a key, a name or a part of one.
     elo
-        The player's Elo over the board, where the tags do not say it or are not to be used.
+        The player's Elo over the board, where the tags do not say it: the list that they are of is
+        then brought to the Elo scale by it.
     calibration
         See `milepost.rate`; one for another set-up is refused.
     plan
@@ -135,13 +135,11 @@ def review(
     key = str(mine.table["mover"][0])
     chosen = find_calibration(calibration, whole)
     chosen.refuse_other(whole.setup)
-    if elo is not None:
-        whole = with_elo(whole, key, elo)
     whole = replace(whole, table=with_pool(whole.table))
     games = whole.table.filter(pl.col("mover") == key)["game_id"].unique()
     whole = whole.filter(pl.col("game_id").is_in(games.implode()))
     mine = whole.filter(pl.col("mover") == key)
-    pools, ratings = pool_levels(whole, key, chosen, level)
+    pools, ratings = pool_levels(whole, key, chosen, level, elo)
     baselines = phase_baselines(chosen)
     everything = with_costs(whole, pools, chosen, baselines)
     own = everything.filter(pl.col("mover") == key)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from milepost.intrinsic.review.groups import (
     level_column,
 )
 from milepost.intrinsic.review.levels import PoolLevel, learn_shift, levels_of, pool_level
+from milepost.intrinsic.review.shifts import UNKNOWN, Shift
 from milepost.intrinsic.review.traps import find_traps, sum_up_traps
 from milepost.intrinsic.review.trend import Change, trend, years
 from milepost.intrinsic.review.turn_costs import turn_costs
@@ -52,21 +52,8 @@ def with_pool(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def with_elo(whole: Decisions, key: str, elo: float) -> Decisions:
-    """The player's Elo as given: such games then count as over the board, whatever their pool."""
-    given = pl.lit(round(elo), dtype=pl.Int32)
-    table = whole.table.with_columns(
-        pl.when(pl.col("mover") == key).then(given).otherwise("mover_elo").alias("mover_elo"),
-        pl.when(pl.col("opponent") == key)
-        .then(given)
-        .otherwise("opponent_elo")
-        .alias("opponent_elo"),
-    )
-    return replace(whole, table=table)
-
-
 def pool_levels(
-    whole: Decisions, key: str, chosen: Calibration, level: float
+    whole: Decisions, key: str, chosen: Calibration, level: float, elo: float | None
 ) -> tuple[dict[str, PoolLevel], dict[str, dict[str, Any]]]:
     """How ratings of each pool become Elos; and the player's rating in each."""
     shipped = shipped_pools()
@@ -88,7 +75,12 @@ def pool_levels(
         fallback = (middle, float("nan")) if row["rating"] is None else (row["rating"], row["se"])
         tags = mine.filter(pl.col("pool") == pool)["mover_elo"].cast(pl.Float64).mean()
         rating = tags if isinstance(tags, float) else None
-        pools[pool] = pool_level(pool, shipped, learned, rating=rating, fallback=fallback)
+        if elo is None:
+            pools[pool] = pool_level(pool, shipped, learned, rating=rating, fallback=fallback)
+        else:
+            # A known Elo tells how this list lies to the Elo scale, for the opponents too.
+            known = UNKNOWN if rating is None else Shift(elo - rating, 0.0)
+            pools[pool] = PoolLevel(pool, known, "the Elo given", elo, 0.0)
     return pools, ratings
 
 

@@ -50,8 +50,14 @@ def trend_chart(trend: pl.DataFrame) -> alt.TopLevelMixin:
     """Return the level through time with its band, one line a pool."""
     import altair as alt
 
-    base = alt.Chart(trend)
-    x = alt.X("time:Q", title=None, axis=alt.Axis(format=".1f"), scale=alt.Scale(zero=False))
+    year = pl.col("time").floor()
+    days = ((pl.col("time") - year) * 365.25).round().cast(pl.Int64)
+    first = pl.date(year.cast(pl.Int32), 1, 1)
+    shown = trend.with_columns(
+        (first + pl.duration(days=days)).dt.to_string("%Y-%m-%d").alias("at")
+    )
+    base = alt.Chart(shown)
+    x = alt.X("at:T", title=None)
     colour = alt.Color("pool:N", legend=None if trend["pool"].n_unique() == 1 else alt.Legend())
     band = base.mark_area(opacity=0.2).encode(
         x=x,

@@ -250,7 +250,7 @@ def _games_table(view: ReviewView) -> Table:
                 "turns": row["turns"],
                 "own play": _error(row["own_play"], row["own_play_se"]),
                 "opponent's": _error(row["opponent_play"], row["opponent_play_se"]),
-                "points cost": row["cost"],
+                "points cost": None if row["cost"] is None else _two(row["cost"]),
                 "in words": row["words"],
             }
         )
@@ -263,9 +263,9 @@ def _games_table(view: ReviewView) -> Table:
             f" {len(view.games) - _MOST_GAMES} more games are not shown."
             if len(view.games) > _MOST_GAMES else ""
         ),
-        digits={"expected": 2, "points cost": 2},
+        digits={"expected": 2},
         links=links,
-        numbers=("own play", "opponent's", "score"),
+        numbers=("own play", "opponent's", "score", "points cost"),
     )  # fmt: skip
 
 
@@ -317,6 +317,10 @@ def _error(value: float | None, error: float | None) -> str | None:
     if value is None or error is None:
         return None
     return f"{value:+.0f} ± {error:.0f}".replace("-", "−")
+
+
+def _two(value: float) -> str:
+    return f"{value:+.2f}".replace("-", "−")
 
 
 def _percent(chance: float) -> str:
