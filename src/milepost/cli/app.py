@@ -39,6 +39,7 @@ from milepost.cli.commands import (
     questions,
     rate,
     reproduce,
+    review,
     select,
     serve,
     spreads,
@@ -156,6 +157,7 @@ app.command("calibrate")(calibrate.calibrate)
 app.command("calibrations")(calibrate.calibrations)
 app.command("rate")(rate.rate)
 app.command("check")(check.check)
+app.command("review")(review.review)
 app.command("likelihood")(likelihood.likelihood)
 app.command("play")(play.play)
 app.command("guess")(play.guess)
