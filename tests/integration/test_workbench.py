@@ -188,11 +188,11 @@ def test_a_stopped_job_keeps_what_is_done(
             "() => /: ([3-9]|[1-9][0-9]+) of/.test("
             "document.querySelector('[data-told]').textContent)"
         )
-        page.click("text=Stop")
+        page.get_by_role("button", name="Stop").click()
         page.wait_for_selector("[data-state=stopped]")
-        assert page.locator("text=Go on").count() == 1
+        assert page.get_by_role("button", name="Go on").count() == 1
         assert "are not scored yet" in page.inner_text("[data-turns]")
-        page.click("text=Go on")
+        page.get_by_role("button", name="Go on").click()
         page.wait_for_function(
             "() => ['waiting', 'running'].includes("
             "document.querySelector('[data-job]').dataset.state)"

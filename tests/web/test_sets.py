@@ -118,6 +118,11 @@ def test_a_table_of_results_becomes_a_history(
     page = client.get(f"/eras/{history_set}?a=Ann&b=Emile&time_a=1991", headers=PAGE)
     assert "Émile" in page.text
     assert client.get(f"/sets/{history_set}", headers=PAGE).status_code == 200
+    joint = client.get(f"{API}/histories/{history_set}/rank?at=1993&scale=joint")
+    assert joint.status_code == 422  # no moves stand behind these results
+    page = client.get(f"/eras/{history_set}?scale=joint", headers=PAGE)
+    assert page.status_code == 200
+    assert 'role="alert"' in page.text
     bad = client.get(f"{API}/histories/{history_set}/rank?at=yesterday")
     assert bad.status_code == 422
 

@@ -644,7 +644,7 @@ def pool_levels(history: stage.History) -> pl.DataFrame:
     -------
     polars.DataFrame
         `time`, `players`, `games`, `mean`, `lower`, `median`, `upper` (quartiles), `best` (mean of
-        the ten highest).
+        the ten highest; null of fewer than twenty players).
     """
     mean = pl.col("mean")
     return (
@@ -656,7 +656,8 @@ def pool_levels(history: stage.History) -> pl.DataFrame:
             mean.quantile(0.25, "linear").alias("lower"),
             mean.median().alias("median"),
             mean.quantile(0.75, "linear").alias("upper"),
-            mean.top_k(10).mean().alias("best"),
+            # Of a few players the ten best would be nearly all.
+            pl.when(pl.len() >= 20).then(mean.top_k(10).mean()).alias("best"),
         )
         .sort("time")
     )

@@ -109,8 +109,8 @@ class Bench:
         ]
         return [*given, *own]
 
-    def history(self, identity: str) -> tuple[SavedHistory, History]:
-        """Return a history by its id.
+    def history(self, identity: str, scale: str = "points") -> tuple[SavedHistory, History]:
+        """Return a history by its id, on a scale (`milepost.History.on`).
 
         Raises
         ------
@@ -120,7 +120,7 @@ class Bench:
         for each in self.histories():
             if each.id == identity:
                 stamp = max((p.stat().st_mtime_ns for p in each.folder.iterdir()), default=0)
-                return each, _load_history(each.folder, stamp)
+                return each, _load_history(each.folder, stamp, scale)
         raise RefusedError(404, "No such history", "It is not on this server.")
 
 
@@ -133,11 +133,13 @@ def _calibration_of(setup: str) -> str | None:
         return None
 
 
-@lru_cache(maxsize=2)
-def _load_history(folder: Path, stamp: int) -> History:
-    """A history as it was at a time; the last two are held."""
+@lru_cache(maxsize=3)
+def _load_history(folder: Path, stamp: int, scale: str) -> History:
+    """A history as it was at a time, on a scale; the last ones are held."""
     from milepost import api
 
+    if scale != "points":
+        return _load_history(folder, stamp, "points").on(scale)
     return api.histories.load_history(folder)
 
 

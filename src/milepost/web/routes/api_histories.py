@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel
@@ -19,6 +19,10 @@ router = APIRouter(prefix="/api/v1", responses=PROBLEMS)
 As = Annotated[Format, Query(alias="format")]
 Text = Annotated[str, Query(max_length=200)]
 Time = Annotated[str, Query(max_length=20, description="a year, or a date as YYYY-MM-DD")]
+Scale = Annotated[
+    Literal["points", "elo", "joint"],
+    Query(description="results alone; a line to printed Elos; with move evidence, intrinsic Elo"),
+]
 
 
 class HistoryInfo(BaseModel):
@@ -59,10 +63,11 @@ def rank(
     at: Time,
     within: Annotated[float, Query(ge=0, le=100)] = 1.0,
     games: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
+    scale: Scale = "points",
     form: As = Format.JSON,
 ) -> Response:
     """Return the ranking at a time."""
-    _, history = bench.history(history_id)
+    _, history = bench.history(history_id, scale)
     table = history.rank(checked_time(at), within=within, games=games)
     return table_response(table, form, "rank", made=history.made)
 
@@ -72,12 +77,13 @@ def curves(
     bench: TheBench,
     history_id: str,
     player: Annotated[list[str], Query(max_length=6)] = [],  # noqa: B006 - FastAPI copies it
+    scale: Scale = "points",
     form: As = Format.JSON,
 ) -> Response:
     """Return players' skill over time; without players, everybody's."""
     from milepost.report.history_curves import curve_points
 
-    _, history = bench.history(history_id)
+    _, history = bench.history(history_id, scale)
     table = curve_points(history, player) if player else history.to_polars()
     return table_response(table, form, "curves", made=history.made)
 
@@ -94,10 +100,11 @@ def predict(bench: TheBench, history_id: str, a: Text, b: Text, at: Time) -> Cha
 
 @router.get("/histories/{history_id}/compare", tags=["histories"])
 def compare(
-    bench: TheBench, history_id: str, a: Text, b: Text, time_a: Time, time_b: Time
-) -> Compared:
+    bench: TheBench, history_id: str, a: Text, b: Text, time_a: Time, time_b: Time,
+    scale: Scale = "points",
+) -> Compared:  # fmt: skip
     """Return whether A then was stronger than B then."""
-    _, history = bench.history(history_id)
+    _, history = bench.history(history_id, scale)
     found = history.compare(a, b, checked_time(time_a), checked_time(time_b))
     return Compared(
         players=found.players, difference=found.difference.mean, sd=found.sd,

@@ -14,7 +14,7 @@ from milepost import api
 from milepost.errors import MilepostError
 from milepost.history.result import NameWarning
 from milepost.web.bench import TheBench
-from milepost.web.routes.api_histories import checked_time
+from milepost.web.routes.api_histories import Scale, checked_time
 from milepost.web.shown.charts import chart_response
 from milepost.web.shown.curves import pool_chart
 from milepost.web.shown.pages import render
@@ -43,11 +43,15 @@ def show_era(
     b: Name = "",
     time_a: Time = "",
     time_b: Time = "",
+    scale: Scale = "points",
 ) -> HTMLResponse:
     """Show a history: the list at a date, curves, two players compared, the level of the pool."""
     saved, history = bench.history(history_id)
-    times = history.paths["time"].to_list()
     wrong: list[str] = []
+    if scale != "points":
+        history = _answer(wrong, lambda: bench.history(history_id, scale)[1], history)
+        scale = "points" if wrong else scale
+    times = history.paths["time"].to_list()
     moment = at or _shown_time(times[-1])
     ranked = _answer(wrong, lambda: history.rank(checked_time(moment)), pl.DataFrame())
     typed = [name.strip() for name in player.split(";") if name.strip()][:_MOST_CURVES]
@@ -80,15 +84,18 @@ def show_era(
         wrong=wrong,
         levels=levels.to_dicts(),
         level_told=_level_told(levels),
+        scale=scale,
+        scale_lines=list(history.scale.lines),
     )  # fmt: skip
 
 
 @router.get("/eras/{history_id}/charts/curves.{form}")
 def curves_chart(
-    bench: TheBench, history_id: str, form: str, player: Name, narrow: bool = False
-) -> Response:
+    bench: TheBench, history_id: str, form: str, player: Name, narrow: bool = False,
+    scale: Scale = "points",
+) -> Response:  # fmt: skip
     """Draw players' skill through time."""
-    _, history = bench.history(history_id)
+    _, history = bench.history(history_id, scale)
     names = [name.strip() for name in player.split(";") if name.strip()][:_MOST_CURVES]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NameWarning)
@@ -96,9 +103,11 @@ def curves_chart(
 
 
 @router.get("/eras/{history_id}/charts/pool.{form}")
-def level_chart(bench: TheBench, history_id: str, form: str, narrow: bool = False) -> Response:
+def level_chart(
+    bench: TheBench, history_id: str, form: str, narrow: bool = False, scale: Scale = "points"
+) -> Response:
     """Draw the level of the pool over time."""
-    _, history = bench.history(history_id)
+    _, history = bench.history(history_id, scale)
     levels = api.histories.pool_levels(history)
     return chart_response(pool_chart(levels, history.period), form, narrow=narrow)
 

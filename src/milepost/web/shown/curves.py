@@ -1,4 +1,4 @@
-"""Charts that only pages have: the level of a pool, the error of a map, a split beside equals."""
+"""Charts that only pages have: the level of a pool, the error of a map, surprise by move."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ def pool_chart(levels: pl.DataFrame, period: str | float) -> alt.TopLevelMixin:
     y: Any = {"title": "skill", "scale": alt.Scale(zero=False)}
     base = alt.Chart(table).encode(x=x)
     names = ["median of all", "mean of the ten best"]
-    colour = alt.Color("what:N", title=None, legend=alt.Legend(orient="top"),
-                       scale=alt.Scale(domain=names, range=[_BLUE, _ORANGE]))  # fmt: skip
+    lines = [("median", names[0], [1, 0]), ("best", names[1], [6, 3])]
+    if not table["best"].drop_nulls().len():
+        names, lines = names[:1], lines[:1]
+    shades = alt.Scale(domain=names, range=[_BLUE, _ORANGE][: len(names)])
+    colour = alt.Color("what:N", title=None, legend=alt.Legend(orient="top"), scale=shades)
     return alt.layer(
         base.mark_area(opacity=0.18, color=_BLUE).encode(y=alt.Y("lower:Q", **y), y2="upper:Q"),
         *(
             base.transform_calculate(what=f"'{name}'")
             .mark_line(strokeDash=dash, point=len(table) < 3)
             .encode(y=alt.Y(f"{field}:Q", **y), color=colour)
-            for field, name, dash in (
-                ("median", names[0], [1, 0]),
-                ("best", names[1], [6, 3]),
-            )
+            for field, name, dash in lines
         ),
     ).properties(width=640, height=300, title="Level of the pool")
 

@@ -14,8 +14,6 @@ from starlette.responses import JSONResponse, Response
 
 from milepost.io.csvtext import csv_bytes
 
-_FORMULA = r"^[=+\-@\t\r]"
-
 
 class Format(StrEnum):
     """What a table is sent as."""
@@ -54,26 +52,12 @@ def table_response(
         return JSONResponse({**(more or {}), "rows": rows, "made": plain(dict(made or {}))})
     headers = {"content-disposition": f'attachment; filename="{name}.{form.value}"'}
     if form is Format.CSV:
-        return Response(
-            csv_bytes(defused(frame), header=True), media_type="text/csv", headers=headers
-        )
+        return Response(csv_bytes(frame, header=True), media_type="text/csv", headers=headers)
     buffer = io.BytesIO()
     about = {"milepost": json.dumps(made, sort_keys=True, default=str)} if made else None
     frame.write_parquet(buffer, metadata=about)
     media = "application/vnd.apache.parquet"
     return Response(buffer.getvalue(), media_type=media, headers=headers)
-
-
-def defused(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return a table whose texts no spreadsheet takes for formulas."""
-    texts = [name for name, kind in frame.schema.items() if kind == pl.String]
-    return frame.with_columns(
-        pl.when(pl.col(name).str.contains(_FORMULA))
-        .then(pl.lit("'") + pl.col(name))
-        .otherwise(pl.col(name))
-        .alias(name)
-        for name in texts
-    )
 
 
 def plain(value: Any) -> Any:
