@@ -409,7 +409,10 @@ def test_a_tuning_without_convergence_ends_with_1(results: Path) -> None:
         (["history", "-o", "-", "--model", "ttt-d", "--set", "draw=3"], "ttt-d has no option draw"),
         (["history", "-o", "-", "--set", "draw=some"], "expected share, auto, learn or a number"),
         (["history", "-o", "-", "--set", "first_mover=x"], "expected learn, learn-by-period"),
-        (["history", "-o", "-", "--set", "newcomers=x"], "newcomers to be one of learn"),
+        (
+            ["history", "-o", "-", "--set", "newcomers=x"],
+            "expected one of none, learn, company",
+        ),
         (["history", "-o", "-", "--period", "week"], "expected one of year, month"),
         (["history", "-o", "-", "--beta", "-1"], "positive beta"),
         (["history", "-o", "-", "--preset", "go"], "--preset: expected auto, chess or plain"),

@@ -43,6 +43,7 @@ def test_far_times_carry_a_caution_and_a_wider_deviation() -> None:
     assert "Caution" not in repr(near)
 
 
+@pytest.mark.filterwarnings("ignore::milepost.history.fit.FarRatingsWarning")
 def test_no_chance_is_told_finer_than_one_in_a_hundred_over_much_time() -> None:
     # So small a beta that even the scale's uncertainty leaves no doubt.
     history = fit_history(eras(), TTT(beta=5.0, sigma=400.0, tau=0.5))

@@ -23,6 +23,7 @@ from milepost.history.teams.game import Game
 from milepost.history.teams.graph import share_of_ties
 from milepost.history.teams.rate import draw_margin, rate_game
 from milepost.io.progress import Progress
+from milepost.tables import CURVES
 
 REFERENCE = Path(__file__).resolve().parents[2] / "data"
 
@@ -322,9 +323,7 @@ def test_untimed_games_are_one_step_apart_whatever_lies_between() -> None:
 def test_corners_by_name() -> None:
     nothing = fit_teams([])
     assert nothing.curves.is_empty()
-    assert nothing.curves.columns == [
-        "player", "time", "mean", "sd", "games", "margin_mean", "margin_sd",
-    ]  # fmt: skip
+    assert nothing.curves.columns == CURVES.names
     assert (nothing.log_evidence, nothing.converged) == (0.0, True)
     one = [["a", "b"], ["c"]]
     for options in (

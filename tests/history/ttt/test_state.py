@@ -202,6 +202,7 @@ def test_disconnected_groups_do_not_touch_each_other(model: str) -> None:
     assert np.allclose(part["mean"], alone.curves["mean"], atol=1e-3)
 
 
+@pytest.mark.filterwarnings("ignore::milepost.history.fit.FarRatingsWarning")
 @pytest.mark.parametrize("model", ["ttt", "ttt-d"])
 @pytest.mark.parametrize("score", [1.0, 0.5])
 def test_an_80_sd_upset_and_a_draw_of_very_unequal_players(model: str, score: float) -> None:
@@ -239,6 +240,7 @@ def test_no_drift(model: str) -> None:
     assert spread["mean"].max() < 1e-3  # type: ignore[operator]
 
 
+@pytest.mark.filterwarnings("ignore::milepost.history.fit.FarRatingsWarning")
 @pytest.mark.parametrize("sigma", [1e-3, 1e5])
 def test_tiny_and_huge_sigma(sigma: float) -> None:
     finite(fit(simulated(200, 8, 3), sigma=sigma))

@@ -28,6 +28,7 @@ from milepost.history.teams.rate import check_noise
 from milepost.history.teams.sides import GAME_TOLERANCE, Floats
 from milepost.history.teams.sweeps import State, free_energy, smooth, sweep_backward, sweep_forward
 from milepost.io.progress import Report
+from milepost.tables import CURVES
 
 
 @dataclass(frozen=True)
@@ -265,17 +266,10 @@ def _warn(what: str, error: float) -> None:
 
 
 def _curves(labels: pl.DataFrame, mean: Floats, sd: Floats, mu: float) -> pl.DataFrame:
-    nothing = pl.lit(None, dtype=pl.Float64)
-    return labels.select(
-        "player",
-        "time",
-        pl.Series("mean", mean + mu),
-        pl.Series("sd", sd),
-        "games",
-        nothing.alias("margin_mean"),
-        nothing.alias("margin_sd"),
-        nothing.alias("elo"),
-    ).sort("player", "time", maintain_order=True)
+    frame = labels.select(
+        "player", "time", pl.Series("mean", mean + mu), pl.Series("sd", sd), "games"
+    )
+    return CURVES.conform(frame.sort("player", "time", maintain_order=True))
 
 
 def _lives(built: Built, state: State, mu: float, tau: float) -> Lives:
