@@ -362,8 +362,8 @@ def review_notes(
         yield "opponents' moves are not analysed: games say nothing of the opponents' play"
     if whole.plan is not None and whole.plan.name == "bullet":
         yield (
-            "the costly turns are told by a shallow search (bullet), and more than half of them may "
-            "be its errors: look at them with an engine, or take the plan quick"
+            "the costly turns are told by a shallow search (bullet), and more than half of them "
+            "may be its errors: look at them with an engine, or take the plan quick"
         )
     doubts = score_doubts_told(own)
     if doubts:
