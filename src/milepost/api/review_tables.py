@@ -360,6 +360,11 @@ def review_notes(
         yield f"{missing:,} turns of the player are not analysed, and so not here"
     if not len(whole.table.filter(pl.col("mover") != key)):
         yield "opponents' moves are not analysed: games say nothing of the opponents' play"
+    if whole.plan is not None and whole.plan.name == "bullet":
+        yield (
+            "the costly turns are told by a shallow search (bullet), and more than half of them "
+            "may be its errors: look at them with an engine, or take the plan quick"
+        )
     doubts = score_doubts_told(own)
     if doubts:
         yield doubts
