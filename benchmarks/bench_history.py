@@ -117,7 +117,7 @@ def sweeps_of(games: pl.DataFrame, model: str = "ttt") -> tuple[float, int]:
 
 def plain_sweeps(games: pl.DataFrame, repeats: int) -> tuple[list[float], int]:
     """Return nanoseconds a game of sweeps without Newton steps, and how many would be needed."""
-    model = TTT(first_mover=LEAD)
+    model = TTT(first_mover=LEAD, draw="share")
     records = read_records(games)
     exact = fresh_state(records, model)
     converge(exact, tolerance=1e-4, max_sweeps=200, learning=learning_of(model))
@@ -139,7 +139,7 @@ def packages(games: pl.DataFrame, repeats: int) -> None:
     """Measure ours beside the other packages."""
     games = games.head(FIRST)
     print(f"1. {games.height:,} games")
-    fit_history(games.head(2000), TTT(first_mover=LEAD))
+    fit_history(games.head(2000), TTT(first_mover=LEAD, draw="share"))
     found = [sweeps_of(games) for _ in range(repeats)]
     each = [taken / sweeps / games.height * 1e9 for taken, sweeps in found]
     plain, needed = plain_sweeps(games, 4 * repeats)
@@ -205,7 +205,10 @@ def _beside_whr(games: pl.DataFrame, repeats: int) -> None:
     near = 2e-4 * BETA * ELO_OF_POINT
     needed = next(n for n, r in enumerate(seen, 1) if np.abs(r - seen[-1]).max() <= near)
     theirs = begun + sum(blocks[:needed])
-    whole = [spent(lambda: fit_history(games, TTT(first_mover=LEAD))) for _ in range(repeats)]
+    whole = [
+        spent(lambda: fit_history(games, TTT(first_mover=LEAD, draw="share")))
+        for _ in range(repeats)
+    ]
     inner = [sweeps_of(games)[0] for _ in range(repeats)]
     print(
         f"   whr: {10 * needed} iterations; the whole of ours, from table to curves, is "
@@ -304,7 +307,7 @@ def scaling(games: pl.DataFrame | None, repeats: int) -> None:
     if games is None:
         print(f"3. skipped: there is no table {TABLE.name} in ../shared/data")
         return
-    fit_history(games.head(2000), TTT(first_mover=LEAD))
+    fit_history(games.head(2000), TTT(first_mover=LEAD, draw="share"))
     sizes = [FIRST, 300_000, 1_000_000, games.height]
     cost: dict[int, list[float]] = {size: [] for size in sizes}
     for _ in range(repeats):
@@ -323,7 +326,7 @@ def workers(games: pl.DataFrame | None, repeats: int) -> None:
     if games is None:
         print(f"4. skipped: there is no table {TABLE.name} in ../shared/data")
         return
-    model = TTT(first_mover=LEAD)
+    model = TTT(first_mover=LEAD, draw="share")
     records = read_records(games)
     taken: dict[int, list[float]] = {1: [], 2: []}
     means = {}

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import warnings
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +26,20 @@ from milepost.intrinsic.calibration.calibration import Calibration
 from milepost.intrinsic.rating.likelihood_grid import Ladder, climb
 from milepost.intrinsic.review.groups import PHASES
 from milepost.intrinsic.review.shifts import Shift, measure_shift
-from milepost.intrinsic.review.speeds import speed_curve
+from milepost.intrinsic.review.speeds import curve_of_cells, speed_cells
 
 DATA = Path(mp.__file__).parent / "data" / "review"
 POOL_CALIBRATION = "stockfish15.1-bullet"
+POINTS_A_PAWN = {
+    "stockfish15.1-quick": {"value": 0.623, "se": 0.025, "turns": 13254},
+    "stockfish15.1-bullet": {"value": 0.445, "se": 0.017, "turns": 13254},
+}
+"""`milepost.intrinsic.review.turn_costs.measure_points_a_pawn` on all random turns of 2011 to 2014,
+decided ones too."""
 LEAST_TURNS = 150
-"""Pools with fewer turns are not shipped."""
+"""Bands of a pool with fewer turns are not shipped."""
+BANDS = (1200, 1600, 2000, 2300, 2600, 3100)
+"""How far a list lies off the Elo scale depends on where in the list: bands of its ratings."""
 
 
 def main() -> None:
@@ -97,27 +106,39 @@ def phases(name: str, names: list[str], store: str, source: str) -> dict[str, An
         "source": source,
         "phases": {phase: shift.to_dict() for phase, shift in found.items()},
         "other_half_less_fitted_half": after,
+        "points_a_pawn": POINTS_A_PAWN[name],
     }
 
 
 def pools(names: list[str], store: str) -> dict[str, Any]:
-    """Shifts of pools, and how the same accounts play at each speed."""
+    """Shifts of pools by bands of rating, and how the same accounts play at each speed."""
     calibration = mp.load_calibration(POOL_CALIBRATION)
     table = read(names, store, calibration)
-    ladder = climb(Spreads.from_table(table), calibration.map.path)
-    found: dict[str, dict[str, Any]] = {}
+    return pools_of(table, climb(Spreads.from_table(table), calibration.map.path), calibration)
+
+
+def pools_of(table: pl.DataFrame, ladder: Ladder, calibration: Calibration) -> dict[str, Any]:
+    """The same of decisions and their ladder."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    rating = table["mover_elo"].cast(pl.Float64).to_numpy()
     for pool in sorted(table["pool"].unique()):
-        here = (table["pool"] == pool).to_numpy()
-        if here.sum() < LEAST_TURNS:
-            continue
-        shift = shift_of(table, ladder, here)
-        if shift.known:
-            ratings = table.filter(here)["mover_elo"].cast(pl.Float64)
-            low, high = (float(ratings.quantile(q) or 0) for q in (0.05, 0.95))
-            about = f"ratings {low:.0f} to {high:.0f}, by {POOL_CALIBRATION}"
-            found[pool] = shift.to_dict() | {"source": about}
-    curve = speed_curve(table.filter(~pl.Series([is_elo(p) for p in table["pool"]])), calibration)
-    return {"pools": found, "speeds": curve.to_dicts()}
+        for low, high in pairwise(BANDS):
+            here = (table["pool"] == pool).to_numpy() & (rating >= low) & (rating < high)
+            if here.sum() < LEAST_TURNS:
+                continue
+            shift = shift_of(table, ladder, here)
+            if shift.known:
+                found.setdefault(pool, []).append({"from": low, "to": high, **shift.to_dict()})
+    server = np.array([not is_elo(pool) for pool in table["pool"]])
+    cells = speed_cells(table.filter(server), calibration, ladder.take(server))
+    return {
+        "calibration": calibration.name,
+        "pools": found,
+        "speeds": [
+            {key: round(v, 1) if isinstance(v, float) else v for key, v in row.items()}
+            for row in curve_of_cells(cells).to_dicts()
+        ],
+    }
 
 
 if __name__ == "__main__":

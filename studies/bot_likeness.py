@@ -184,6 +184,34 @@ def _skill(spreads: Spreads, level: int, rng: np.random.Generator) -> dict[str, 
     return answer | {f"slips {limit}": float((table >= limit - 1e-9).mean()) for limit in SLIPS}
 
 
+def draw(slips: pl.DataFrame, path: Path) -> None:
+    """Draw how often people, the bot and Stockfish's Skill Level slip, by Elo."""
+    import altair as alt
+
+    columns = [pl.col("band"), pl.format("{} pawns or more", pl.col("pawns")).alias("limit")]
+    lines = pl.concat(
+        slips.select(
+            *columns,
+            (100 * pl.col(name)).alias("share"),
+            (100 * (pl.col(name) - 2 * pl.col("people_se"))).clip(0).alias("low"),
+            (100 * (pl.col(name) + 2 * pl.col("people_se"))).alias("high"),
+            pl.lit(who).alias("who"),
+        )
+        for name, who in (("people", "people"), ("bot", "bot"), ("skill", "Skill Level"))
+    )
+    colours = alt.Scale(
+        domain=["people", "bot", "Skill Level"], range=["#1b6ca8", "#d1495b", "#9a9a9a"]
+    )
+    x = alt.X("band:N", title="Elo", axis=alt.Axis(labelAngle=-40))
+    y = alt.Y("share:Q", title="% of turns")
+    base = alt.Chart(lines).encode(x=x, color=alt.Color("who:N", title=None, scale=colours))
+    bars = base.mark_rule().encode(y=alt.Y("low:Q", title="% of turns"), y2="high:Q")
+    bars = bars.transform_filter("datum.who == 'people'")
+    chart = (base.mark_line(point=True).encode(y=y) + bars).properties(width=170, height=170)
+    chart = chart.facet(alt.Facet("limit:N", title=None), columns=2).resolve_scale(y="independent")
+    chart.save(str(path))
+
+
 def main() -> None:
     """Measure, print, and write the tables."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
@@ -210,6 +238,7 @@ def main() -> None:
             f"{calibration.name}: {len(found):,} turns\n{likeness.bands}\n{likeness.slips}\n"
             f"{likeness.entropy}\nchi2 {likeness.chi2}\n"
         )
+    draw(likeness.slips, given.output / f"slips-{given.plan}.svg")
     likeness.bands.write_csv(given.output / f"likeness-{given.plan}.csv")
     likeness.slips.write_csv(given.output / f"slips-{given.plan}.csv")
     likeness.entropy.write_csv(given.output / f"entropy-{given.plan}.csv")

@@ -183,15 +183,18 @@ def _study(
     share = draw_share(first, period=period)
     with _timed("tuning"):
         found = tune(
-            first, TTT(first_mover=first_mover), vary={"beta": beta, "tau": (60.0, 120.0)},
-            period=period, optimise=True, evaluations=60, window=0,
+            first, TTT(first_mover=first_mover, draw="share"),
+            vary={"beta": beta, "tau": (60.0, 120.0)}, period=period,
+            optimise=True, evaluations=60, window=0,
         )  # fmt: skip
     best = found.best.model
     numbers: dict[str, Any] = {"beta": best.beta, "tau": best.tau, "sigma": 400.0}
     print(f"{games.height:,} games, {clock.players:,} sides; tuned by evidence on the "
           f"{first.height:,} before {border:g}: beta {best.beta:.0f}, tau {best.tau:.0f} "
           f"(sigma 400), draws {100 * share:.1f} %")  # fmt: skip
-    early_fit = fit_history(first, TTT(first_mover=first_mover, **numbers), period=period)
+    early_fit = fit_history(
+        first, TTT(first_mover=first_mover, draw="share", **numbers), period=period
+    )
     lead = float(early_fit.paths["first_mover"][-1])
     if first_mover:
         print(f"first mover: {lead:.0f} points")

@@ -131,7 +131,7 @@ def report() -> None:
         path = KEPT / f"coverage_{truth.replace(' ', '_')}.csv"
         if not path.exists():
             continue
-        table = pl.read_csv(path)
+        table = pl.read_csv(path).unique("pool")
         error = (table["joint"] - table["true"]).to_numpy()
         inside = float(np.mean(np.abs(error) < 1.96 * table["sd"].to_numpy()))
         print(

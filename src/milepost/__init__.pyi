@@ -54,9 +54,10 @@ from .api.ratings import calibrate as calibrate
 from .api.ratings import calibrations as calibrations
 from .api.ratings import likelihood as likelihood
 from .api.ratings import rate as rate
-from .api.review import Review as Review
+from .api.review import ReviewPlan as ReviewPlan
 from .api.review import game_turns as game_turns
 from .api.review import review as review
+from .api.review_result import Review as Review
 from .api.sites import Sites as Sites
 from .api.sites import sites as sites
 from .choice.agent import Agent as Agent

@@ -29,9 +29,13 @@ SHARES = {
 """Of all inputs, how many are of each kind."""
 
 
+def _record(work: Path, name: str, start: int, count: int) -> Path:
+    return work / f"{name.replace(' ', '-')}-{start}-{count}.json"
+
+
 def run_documents(work: Path, name: str, start: int, count: int) -> dict[str, Any]:
     """Try documents drawn by hypothesis, in a process of their own; or take what is known."""
-    record = work / f"{name.replace(' ', '-')}-{start}-{count}.json"
+    record = _record(work, name, start, count)
     if not record.exists():
         words = ["--documents", name, str(start), str(count), str(record)]
         subprocess.run([sys.executable, "-m", "studies.campaign", *words], check=True)
@@ -57,7 +61,7 @@ def main() -> None:
     parser.add_argument("--inputs", type=int, default=100_000)
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--only", choices=("inputs", "faults"))
-    parser.add_argument("--show", action="store_true", help="the faults tried so far; try no more")
+    parser.add_argument("--show", action="store_true", help="what was tried so far; try no more")
     parser.add_argument("--again", nargs=3, metavar=("KIND", "SEED", "NUMBER"))
     parser.add_argument("--batch", nargs=5, help=argparse.SUPPRESS)
     parser.add_argument("--documents", nargs=4, help=argparse.SUPPRESS)
@@ -81,7 +85,7 @@ def main() -> None:
     if given.only != "faults":
         counts = {kind: max(1, round(share * given.inputs)) for kind, share in SHARES.items()}
         lines += ["| input | tried | survived | seconds | peak MB |", "|---|---|---|---|---|"]
-        for row in run_inputs(given.work, given.seed, counts):
+        for row in run_inputs(given.work, given.seed, counts, show=given.show):
             survived = row["tried"] - row["failed"]
             failed += row["failed"]
             lines.append(
@@ -89,7 +93,10 @@ def main() -> None:
                 f"{row['peak_mb']} |"
             )
         for name in DOCUMENTS:
-            row = run_documents(given.work, name, given.seed, max(1, round(0.05 * given.inputs)))
+            count = max(1, round(0.05 * given.inputs))
+            if given.show and not _record(given.work, name, given.seed, count).exists():
+                continue
+            row = run_documents(given.work, name, given.seed, count)
             failed += row["failed"]
             lines.append(
                 f"| {name} | {row['tried']:,} | {row['tried'] - row['failed']:,} | "

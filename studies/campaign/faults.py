@@ -298,13 +298,21 @@ def small_disks(inputs: Path) -> tuple[str, str | None]:
     for options in ("size=16k", "size=16k,ro"):
         for command in chosen.values():
             with tempfile.TemporaryDirectory(prefix="campaign-") as name:
-                mount = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", name]
+                mount = [
+                    shutil.which("mount") or "mount",
+                    "-t",
+                    "tmpfs",
+                    "-o",
+                    options,
+                    "tmpfs",
+                    name,
+                ]
                 if subprocess.run(mount, check=False, capture_output=True).returncode:
                     return "none: no disk can be mounted here", None
                 try:
                     problems.append(refused(command, inputs, Path(name)))
                 finally:
-                    subprocess.run(["umount", "-l", name], check=True)
+                    subprocess.run([shutil.which("umount") or "umount", "-l", name], check=True)
     return ", ".join(chosen), "; ".join(filter(None, problems)) or None
 
 

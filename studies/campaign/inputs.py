@@ -83,14 +83,21 @@ def run_batch(kind: str, seed: int, first: int, count: int, out: Path) -> None:
     progress.unlink()
 
 
-def run_inputs(work: Path, seed: int, counts: dict[str, int]) -> list[dict[str, Any]]:
-    """Try so many inputs of each kind, batch by batch; returns a row for each kind."""
+def run_inputs(
+    work: Path, seed: int, counts: dict[str, int], *, show: bool = False
+) -> list[dict[str, Any]]:
+    """Try so many inputs of each kind, batch by batch; returns a row for each kind.
+
+    With `show` nothing is tried: the rows are of the batches that are known.
+    """
     rows = []
     for kind, count in counts.items():
         row: dict[str, Any] = {"kind": kind, "tried": 0, "failed": 0, "seconds": 0.0, "peak_mb": 0}
         for first in range(0, count, BATCH):
             batch = min(BATCH, count - first)
             out = work / f"{kind}-{seed}-{first}-{batch}.json"
+            if show and not out.exists():
+                continue
             if not out.exists():
                 _finish_batch(kind, seed, first, batch, out)
             found = json.loads(out.read_text())

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 from tests.history.samples import simulated
 
 import milepost as mp
-from milepost.api.histories import choose
+from milepost.api.histories import champions, choose
 from milepost.errors import InputError
 from milepost.history import Game, Model, NameWarning
 from milepost.io.progress import Progress
@@ -155,6 +157,43 @@ def test_it_shows_itself(history: mp.History) -> None:
     assert "games" in repr(history)
     assert history._repr_html_().startswith("<table>")
     assert "56" in history._repr_html_()
+
+
+@pytest.mark.parametrize(
+    "times", [["1990-05-01", "1991-01-02"], [date(1990, 5, 1), date(1991, 1, 2)]]
+)
+def test_results_as_people_write_them(times: list[Any], tmp_path: Path) -> None:
+    names = {"player_1": ["a", "b"], "player_2": ["b", "c"]}
+    plain = pl.DataFrame({"time": times, **names, "score": ["1-0", "1/2-1/2"]})
+    found = mp.fit_history(plain, mp.TTT())
+    same = mp.fit_history({"time": [1990, 1991], **names, "score": [1.0, 0.5]}, mp.TTT())
+    assert found.curves["mean"].to_list() == pytest.approx(same.curves["mean"].to_list())
+    chess = pl.DataFrame({
+        "date": times, "white": ["a", "b"], "black": ["b", "c"], "result": ["1-0", "1/2-1/2"],
+        "white_elo": [2000, 1900], "black_elo": [1900, 1950],
+    })  # fmt: skip
+    history = mp.fit_history(chess)
+    assert history.model == mp.TTT.for_chess()
+    assert history.games == 2
+    assert history.curves["elo"].null_count() == 0
+    chess.write_csv(tmp_path / "games.csv")
+    again = mp.fit_history(tmp_path / "games.csv")
+    assert again.curves["mean"].to_list() == pytest.approx(history.curves["mean"].to_list())
+    assert again.model == mp.TTT.for_chess()
+
+
+def test_the_champions_figures() -> None:
+    known = champions()
+    assert known.games > 3_000_000
+    assert known.best["Elo"].is_sorted(descending=True)
+    assert known.best["player"].n_unique() == len(known.best) >= 30
+    assert {"Kasparov, Gary", "Carlsen, Magnus"} <= set(known.best["player"].head(5))
+    assert "Fischer, Robert James" in known.best["player"].head(20)
+    assert known.curves["player"].n_unique() == 16
+    assert known.best["±"].max() < 60  # type: ignore[operator]
+    fischer = known.curves.filter(pl.col("player") == "Fischer, Robert James")
+    assert fischer["time"].max() == 1992.0  # not the namesake's of 2007
+    assert fischer["piece"].to_list()[-1] > 0
 
 
 def test_columns_in_a_dict_will_do() -> None:

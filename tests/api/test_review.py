@@ -184,8 +184,21 @@ def test_a_server_rating_is_brought_to_the_elo_scale_with_its_error(
     assert row["pool_high"] - row["pool_low"] > row["high"] - row["low"]
     # Equals are those whose server rating is alike, on the Elo scale.
     gap = found.phases.filter(pl.col("level").is_not_null())
-    assert gap["level"].to_list() == pytest.approx([2200 + row["shift"]] * len(gap))
+    assert gap["level"].to_list() == pytest.approx([2200 + row["shift"]] * len(gap), abs=0.01)
     assert found.costly["link"][0].startswith("https://lichess.org/abcdefgh#")
+
+
+def test_a_given_elo_is_where_equals_stand(decisions: mp.Decisions) -> None:
+    games = decisions.table["game_id"].unique().to_list()
+    there = _server(decisions, dict.fromkeys(games, "https://www.chess.com/game/1"))
+    found = mp.review(
+        there, player="Marov", elo=1900, calibration="stockfish15.1-quick-values"
+    )  # fmt: skip
+    row = found.summary.row(0, named=True)
+    assert row["level_from"] == "the Elo given"
+    assert row["shift"] == pytest.approx(-300)
+    levels = found.phases["level"].drop_nulls().to_list()
+    assert levels == pytest.approx([1900] * len(levels))
 
 
 def test_an_unknown_pool_has_no_level_of_its_own(decisions: mp.Decisions) -> None:

@@ -448,3 +448,9 @@ def test_a_depth_that_is_not_there_is_refused() -> None:
         realistic_spreads(5, 3, depths=True).to_depth(7)
     with pytest.raises(InputError, match="the depths are none"):
         expected().to_depth(1)
+
+
+def test_a_decision_without_values_is_named() -> None:
+    table = pl.DataFrame({"game_id": ["g", "g"], "values": [[0.1, 0.0], None], "chosen": [0, 0]})
+    with pytest.raises(TableError, match="row 2 of the spreads table has no values"):
+        Spreads.from_table(table)

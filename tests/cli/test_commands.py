@@ -247,7 +247,9 @@ def test_fast_games_are_left_out_of_results_that_milepost_wrote(tmp_path: Path) 
 def test_demo_shows_tables_and_where_they_lie(tmp_path: Path) -> None:
     done = run_process("demo", "-o", tmp_path / "demo", cwd=tmp_path)
     assert done.returncode == 0
-    assert b"Lasker, Emanuel" in done.stdout
+    assert b"Highest skill of all time" in done.stdout
+    assert b"Carlsen, Magnus" in done.stdout
+    assert b"Kasparov, Gary" in done.stdout
     assert b"true Elo" in done.stdout
     names = ("games.parquet", "turns.parquet", "results.csv", "title_matches.csv", "ratings.csv")
     for name in (*names, "ratings.html", "ratings.svg", "champions.svg"):

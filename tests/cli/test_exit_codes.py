@@ -154,3 +154,14 @@ def test_code_and_message_of_a_stop(when: str, tmp_path: Path) -> None:
     assert process.returncode == code, told
     assert is_told(message, told)
     assert "Traceback" not in told
+
+
+def test_a_stop_before_the_command_is_begun() -> None:
+    stopped = (
+        "import os, signal, milepost.cli.app as app\n"
+        "app.app = lambda: os.kill(os.getpid(), signal.SIGTERM)\n"
+        "app.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", stopped], capture_output=True, check=False)
+    assert done.returncode == 143
+    assert done.stderr.decode().strip() == "milepost: terminated; nothing was begun"

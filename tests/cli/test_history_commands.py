@@ -396,7 +396,10 @@ def test_a_tuning_without_convergence_ends_with_1(results: Path) -> None:
     [
         (["history"], "nothing to write"),
         (["history", "-o", "x.docx"], "no known format"),
-        (["history", "-o", "-", "--model", "luck"], "expected one of ttt, ttt-d, trueskill"),
+        (
+            ["history", "-o", "-", "--model", "luck"],
+            "expected one of ttt, ttt-d, forecast, trueskill",
+        ),
         (["history", "-o", "-", "--model", "elo", "--beta", "3"], "elo has no option beta"),
         (
             ["history", "-o", "-", "--set", "margin_mu=3"],

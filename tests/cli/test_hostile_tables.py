@@ -90,6 +90,7 @@ def test_values_that_are_not_best_first_are_told(decisions: pl.DataFrame, tmp_pa
         ("[" * 100_000 + "]" * 100_000, "is no calibration: maximum recursion depth"),
         ('{"schema": 2, "name": "x"}', "it lacks 'map_error'; make it anew with calibrate"),
         ('{"schema": 2, "map_error": [[1, 2], [1]]}', "two lists alike"),
+        ('{"schema": 2, "map_error": [[1, 2], [1, 1], [1]]}', "is a damaged calibration"),
         ("\x00", "is no calibration"),
     ],
 )

@@ -67,6 +67,7 @@ def test_inflation_says_level_change_and_turns(saved: Path, tmp_path: Path) -> N
         "--plot", picture,
     )  # fmt: skip
     assert code == 0
+    assert "The level of the top 20" in shown
     assert "results alone" in shown
     assert "turns" in shown
     assert "same in every era" in shown

@@ -62,3 +62,12 @@ def test_times_that_are_lists_are_refused() -> None:
     results = pl.DataFrame({"time": [[1]], "player_1": ["a"], "player_2": ["b"], "score": [1.0]})
     with pytest.raises(InputError, match="expected dates or numbers"):
         read_records(results)
+
+
+def test_a_weight_that_would_swallow_all_others_is_left_out() -> None:
+    results = pl.DataFrame(
+        {"time": [2000] * 3, "player_1": ["a"] * 3, "player_2": ["b", "c", "c"],
+         "score": [1.0] * 3, "weight": [1e308, 1e308, 1.0]}
+    )  # fmt: skip
+    with pytest.warns(SkippedResultsWarning, match="2 with a weight beyond 1e12"):
+        assert read_records(results).games == 1

@@ -38,6 +38,7 @@ from milepost.history.models import (
     model_type,
 )
 from milepost.history.periods import checked_period as check_period
+from milepost.history.result import MOST_SD
 from milepost.history.scales import SCALES, printed_elo
 from milepost.history.sweeping import Sweeping
 from milepost.history.teams.game import Game
@@ -47,7 +48,7 @@ from milepost.io.files import read_table, write_text
 from milepost.io.progress import Report
 from milepost.io.provenance import provenance
 from milepost.io.sources import Sources, find_sources
-from milepost.tables import RESULTS
+from milepost.tables import RESULTS, as_frame
 
 if TYPE_CHECKING:
     import altair as alt
@@ -56,6 +57,7 @@ __all__ = [
     "ASSUMPTION",
     "NORMS",
     "SCALES",
+    "Champions",
     "ChosenResults",
     "History",
     "Moves",
@@ -63,6 +65,7 @@ __all__ = [
     "Sweeping",
     "Tuning",
     "about",
+    "champions",
     "check_period",
     "choose",
     "fit_history",
@@ -421,6 +424,53 @@ def load_history(folder: str | Path) -> History:
     return _whole(stage.load_history(folder), made if isinstance(made, dict) else {}, ())
 
 
+@dataclass(frozen=True)
+class Champions:
+    """The champions' skill by results, as figures that come with the package."""
+
+    curves: pl.DataFrame
+    """The champions' curves, as charts take them: see `milepost.report.history_curves`."""
+    best: pl.DataFrame
+    """The highest peak of each of the best players: player, year, Elo, ±, games (of that year)."""
+    games: int
+    """How many results they rest on."""
+    lines: tuple[str, ...]
+    """How to read the Elos."""
+
+
+def champions() -> Champions:
+    """Return the champions' skill through time, in Elo: figures that come with the package.
+
+    They are made by ``scripts/write_champions.py`` of a history of results over the board.
+    """
+    from importlib.resources import files
+
+    from milepost.report.history_curves import pieces_of
+
+    data = files("milepost") / "data"
+    about = json.loads((data / "champions.json").read_text(encoding="utf-8"))
+    table = pl.read_csv((data / "champions.csv").read_bytes())
+    nothing = pl.lit(None, dtype=pl.Float64)
+    curves = pieces_of(
+        # A year of a few games is often a namesake's.
+        table.filter(pl.col("player").is_in(about["champions"]) & (pl.col("games") >= 5)).select(
+            "player", pl.col("year").cast(pl.Float64).alias("time"), "mean", "sd", "games",
+            nothing.alias("margin_mean"), nothing.alias("margin_sd"),
+        )
+    )  # fmt: skip
+    order = {name: place for place, name in enumerate(about["champions"])}
+    curves = curves.sort(pl.col("player").replace_strict(order), "time")
+    well_known = (pl.col("games") >= 20) & (pl.col("sd") <= MOST_SD * about["beta"])
+    best = table.filter(well_known).sort("mean", descending=True).unique(
+        "player", maintain_order=True
+    )  # fmt: skip
+    best = best.select(
+        "player", "year", pl.col("mean").round(0).cast(pl.Int64).alias("Elo"),
+        pl.col("sd").round(0).cast(pl.Int64).alias("±"), "games",
+    )  # fmt: skip
+    return Champions(curves, best, about["games"], tuple(about["scale"]))
+
+
 def tune(
     results: Any,
     model: TTT | TTTD | None = None,
@@ -499,7 +549,7 @@ def choose(
     bounds: dict[str, Any] = {"skip_fast": skip_fast, "first": first, "last": last}
     wanted = parse_mapping(mapping) if isinstance(mapping, str) else dict(mapping or {})
     sources = find_sources(results) if _are_paths(results) else None
-    if sources is None and not wanted:
+    if sources is None and not wanted and _is_results_table(results):
         if keep_names or aliases is not None or keep_duplicates:
             raise InputError("names and duplicates are settled when files are read: give files")
         table, lost = RESULTS.conform(results), 0
@@ -634,6 +684,14 @@ def about(history: stage.History) -> str:
 def _whole(found: stage.History, made: Mapping[str, Any], said: tuple[str, ...]) -> History:
     parts = {part.name: getattr(found, part.name) for part in fields(stage.History)}
     return History(**parts, made=made, said=said)
+
+
+def _is_results_table(results: Any) -> bool:
+    """Whether a frame is a results table as it is; "1-0", or dates as text, have to be read."""
+    frame = as_frame(results)
+    if not {"time", "player_1", "player_2", "score"} <= set(frame.columns):
+        return not {"white", "black", "result"} <= set(frame.columns)
+    return not any(frame[name].dtype == pl.String for name in ("time", "score"))
 
 
 def _are_paths(results: Any) -> bool:

@@ -12,19 +12,21 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import chess
-import chess.engine
 import chess.pgn
 import polars as pl
 
 from milepost import __version__
 from milepost.analysis.engine.setup import find_engine, parse_engine_options
+from milepost.analysis.engine.uci import UciEngine
 from milepost.api.play import OWN_BOOK, Bot
-from milepost.errors import EngineError, InputError
+from milepost.errors import EngineAnswerError, InputError
 from milepost.io.files import write_bytes
 from milepost.io.progress import Progress, Report
 from milepost.io.work import WorkFolder, run_tasks
 
 _DRAWISH_PAWNS = 0.15
+_ENGINE_SECONDS = 600.0
+"""Then an engine that plays counts as hanging."""
 
 
 @dataclass(frozen=True)
@@ -192,30 +194,36 @@ class _BotPlayer:
 
 
 class _EnginePlayer:
+    """Any UCI engine, with the moves of the game so far; no thread of its own that would stay."""
+
     def __init__(self, contender: Contender):
         assert contender.uci is not None
-        program = find_engine(contender.uci)
-        try:
-            self._engine = chess.engine.SimpleEngine.popen_uci(str(program))
-            self._engine.configure(dict(contender.options))
-        except (chess.engine.EngineError, OSError) as error:
-            raise EngineError(f"{program}: {error}") from error
-        self._limit = chess.engine.Limit(
-            depth=contender.depth, nodes=contender.nodes, time=contender.seconds
-        )
-        self._game = object()
+        self._engine = UciEngine(find_engine(contender.uci))
+        self._engine.configure(dict(contender.options))
+        limits = []
+        if contender.depth is not None:
+            limits.append(f"depth {contender.depth}")
+        if contender.nodes is not None:
+            limits.append(f"nodes {contender.nodes}")
+        if contender.seconds is not None:
+            limits.append(f"movetime {round(1000 * contender.seconds)}")
+        self._limit = " ".join(limits)
 
     def new_game(self, number: int | None = None) -> None:
-        self._game = object()
+        self._engine.send("ucinewgame")
+        self._engine.wait_ready()
 
     def play(self, board: chess.Board) -> tuple[chess.Move, float | None]:
+        moves = " ".join(move.uci() for move in board.move_stack)
+        root = board.root().fen()
+        self._engine.send(f"position fen {root}" + (f" moves {moves}" if moves else ""))
+        self._engine.send(f"go {self._limit}")
+        printed = self._engine.read_until(b"bestmove", _ENGINE_SECONDS).decode("utf-8", "replace")
+        words = printed.splitlines()[-1].split()
         try:
-            answer = self._engine.play(board, self._limit, game=self._game)
-        except chess.engine.EngineError as error:
-            raise EngineError(str(error)) from error
-        if answer.move is None:
-            raise EngineError("the engine gave no move")
-        return answer.move, None
+            return board.parse_uci(words[1]), None
+        except (IndexError, ValueError) as error:
+            raise EngineAnswerError(f"{self._engine.name} answered {' '.join(words)}") from error
 
 
 @cache

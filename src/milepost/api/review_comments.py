@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from milepost.api.review import Review
+from milepost.api.review_result import Review
 from milepost.api.review_tables import conform_rows
 from milepost.errors import InputError
 from milepost.games.load import read_turns

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from milepost.intrinsic.review.groups import (
     level_column,
 )
 from milepost.intrinsic.review.levels import PoolLevel, learn_shift, levels_of, pool_level
+from milepost.intrinsic.review.shifts import UNKNOWN, Shift
 from milepost.intrinsic.review.traps import find_traps, sum_up_traps
 from milepost.intrinsic.review.trend import Change, trend, years
 from milepost.intrinsic.review.turn_costs import turn_costs
@@ -52,21 +52,8 @@ def with_pool(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def with_elo(whole: Decisions, key: str, elo: float) -> Decisions:
-    """The player's Elo as given: such games then count as over the board, whatever their pool."""
-    given = pl.lit(round(elo), dtype=pl.Int32)
-    table = whole.table.with_columns(
-        pl.when(pl.col("mover") == key).then(given).otherwise("mover_elo").alias("mover_elo"),
-        pl.when(pl.col("opponent") == key)
-        .then(given)
-        .otherwise("opponent_elo")
-        .alias("opponent_elo"),
-    )
-    return replace(whole, table=table)
-
-
 def pool_levels(
-    whole: Decisions, key: str, chosen: Calibration, level: float
+    whole: Decisions, key: str, chosen: Calibration, level: float, elo: float | None
 ) -> tuple[dict[str, PoolLevel], dict[str, dict[str, Any]]]:
     """How ratings of each pool become Elos; and the player's rating in each."""
     shipped = shipped_pools()
@@ -86,7 +73,14 @@ def pool_levels(
         learned = None if is_elo(pool) else learn_shift(others, chosen)
         middle = float(np.mean(chosen.range))
         fallback = (middle, float("nan")) if row["rating"] is None else (row["rating"], row["se"])
-        pools[pool] = pool_level(pool, shipped, learned, fallback=fallback)
+        tags = mine.filter(pl.col("pool") == pool)["mover_elo"].cast(pl.Float64).mean()
+        rating = tags if isinstance(tags, float) else None
+        if elo is None:
+            pools[pool] = pool_level(pool, shipped, learned, rating=rating, fallback=fallback)
+        else:
+            # A known Elo tells how this list lies to the Elo scale, for the opponents too.
+            known = UNKNOWN if rating is None else Shift(elo - rating, 0.0)
+            pools[pool] = PoolLevel(pool, known, "the Elo given", elo, 0.0)
     return pools, ratings
 
 
@@ -102,7 +96,7 @@ def with_costs(
     middle = float(np.mean(chosen.range))
     known = np.isfinite(levels)
     at = np.where(known, levels, middle) + baselines.of_turns(table["phase"])
-    costs = turn_costs(table, chosen, at).table
+    costs = turn_costs(table, chosen, at, points_a_pawn=baselines.points_a_pawn).table
     beside_equals = ["agent_elo", "expected_loss", "points_expected", "points_sd", "chance",
                      "best_chance", "better_chance", "entropy", "cost"]  # fmt: skip
     unknown = pl.Series("unknown", ~known)
@@ -315,7 +309,7 @@ def trap_rows(
 ) -> tuple[pl.DataFrame, dict[str, float | int | None]]:
     """Traps among the player's turns that are not decided."""
     at = own["level"].to_numpy() + baselines.of_turns(own["phase"])
-    costs = turn_costs(mine.table, chosen, at)
+    costs = turn_costs(mine.table, chosen, at, points_a_pawn=baselines.points_a_pawn)
     found = find_traps(costs).filter(~pl.col("row").is_in(np.flatnonzero(own["decided"]).tolist()))
     rows = own[found["row"].to_list()] if len(found) else own.clear()
     names = []
@@ -380,8 +374,9 @@ def _pool_note(pool: str, level: PoolLevel) -> str:
             "tags are not used"
         )
     return (
-        f"{pool}: its ratings stand {-shift.value:+.0f} ± {1.96 * shift.se:.0f} to the Elo scale "
-        f"of the moves (by {level.source})"
+        f"{pool}: ratings there lie {abs(shift.value):.0f} ± {1.96 * shift.se:.0f} points "
+        f"{'above' if shift.value < 0 else 'below'} what the moves show on the Elo scale (by "
+        f"{level.source})"
     )
 
 

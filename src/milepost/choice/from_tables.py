@@ -164,6 +164,9 @@ def spread_arrays(data: Any, *, depths: bool = True) -> dict[str, Any]:
     frame = SPREADS.conform(data)
     if not len(frame):
         raise TableError("the spreads table is empty")
+    without = frame["values"].is_null().arg_true()
+    if len(without):
+        raise TableError(f"row {without[0] + 1} of the spreads table has no values")
     lengths = frame["values"].list.len().to_numpy().astype(np.int64)
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     flat = frame["values"].explode(empty_as_null=False, keep_nulls=False)

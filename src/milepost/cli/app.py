@@ -39,6 +39,7 @@ from milepost.cli.commands import (
     questions,
     rate,
     reproduce,
+    review,
     select,
     serve,
     spreads,
@@ -156,6 +157,7 @@ app.command("calibrate")(calibrate.calibrate)
 app.command("calibrations")(calibrate.calibrations)
 app.command("rate")(rate.rate)
 app.command("check")(check.check)
+app.command("review")(review.review)
 app.command("likelihood")(likelihood.likelihood)
 app.command("play")(play.play)
 app.command("guess")(play.guess)
@@ -181,4 +183,8 @@ app.command("demo")(demo.demo)
 def main() -> None:
     """Run the command line."""
     _stops.listen()
-    app()
+    try:
+        app()
+    except KeyboardInterrupt:  # before the command was begun
+        typer.echo(f"\nmilepost: {_stops.word}; nothing was begun", err=True)
+        sys.exit(_stops.code)

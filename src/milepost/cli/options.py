@@ -101,7 +101,7 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="An option of the model (sigma=300, first_mover=learn, newcomers=none), tolerance or "
+        help="An option of the model (sigma=300, draw=share, newcomers=company), tolerance or "
         "max_sweeps; may be given several times. A wrong name lists those there are.",
     ),
 ]

@@ -27,6 +27,10 @@ _LATEST = 1e12
 """The greatest time, in any unit: seconds since 1970 last for 30,000 years."""
 
 
+_HEAVIEST = 1e12
+"""The greatest weight: sums of more lose what the other games say, or overflow."""
+
+
 class SkippedResultsWarning(MilepostWarning):
     """Some results could not be used and were left out."""
 
@@ -184,6 +188,7 @@ def _usable(frame: pl.DataFrame) -> tuple[pl.Series, dict[str, int]]:
         "a score other than 1, 0.5 and 0": ~score.is_in([0.0, 0.5, 1.0]).fill_null(False),
         "a first mover other than 1 and 2": ~pl.col("first_mover").is_in([1, 2]).fill_null(True),
         "a weight that is not positive": ~(weight.is_finite() & (weight > 0)).fill_null(True),
+        "a weight beyond 1e12": (weight > _HEAVIEST).fill_null(False),
     }
     kind = pl.lit(None, dtype=pl.String)
     for reason, test in reversed(faults.items()):

@@ -99,6 +99,13 @@ def curve_points(
     return pl.DataFrame(rows, schema=kinds)
 
 
+def pieces_of(points: pl.DataFrame, gap: float = LONG_GAP) -> pl.DataFrame:
+    """Return points of curves with the numbers of the pieces that long gaps leave."""
+    apart = (pl.col("time").diff() > gap).fill_null(False).over("player")
+    ordered = points.sort("player", "time", maintain_order=True)
+    return ordered.with_columns(piece=apart.cast(pl.Int64).cum_sum().over("player"))
+
+
 def curves_chart(
     points: pl.DataFrame,
     *,

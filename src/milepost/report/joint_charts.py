@@ -191,7 +191,7 @@ def inflation_chart(
     lines_said = [*subtitle, "band: 95 %, beside the reference, where the change is 0"]
     above = alt.layer(band, curve).properties(
         width=width, height=height,
-        title=alt.TitleParams(title or f"The level of {_group_said(group)}", subtitle=lines_said),
+        title=alt.TitleParams(title or f"The level of {group_said(group)}", subtitle=lines_said),
     )  # fmt: skip
     turns = alt.Chart(rows.filter(pl.col("turns") > 0)).mark_bar(color="#777").encode(
         x=x, y=alt.Y("turns:Q", title="turns")
@@ -205,7 +205,8 @@ def inflation_chart(
 _BAND_SAID = {"sd": " ± 1 standard deviation", "95": " and its 95 % band", "none": ""}
 
 
-def _group_said(group: str) -> str:
+def group_said(group: str) -> str:
+    """Return the name of a group in words."""
     kind, _, number = group.partition(":")
     return f"the top {number}" if kind == "top" else "everybody" if group == "all" else group
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
@@ -80,6 +81,32 @@ class Chart:
 
 
 @dataclass(frozen=True, eq=False)
+class Board:
+    """A position with what is to be said of it."""
+
+    svg: str
+    """The picture, drawn by chess.svg from a position: never a text of somebody else."""
+    heading: str
+    """Stands above it."""
+    lines: tuple[str, ...]
+    """Stand below it."""
+    link: str | None = None
+    """Where the heading leads to."""
+
+
+@dataclass(frozen=True, eq=False)
+class Boards:
+    """A section of positions, two or three in a row."""
+
+    title: str
+    """Its heading."""
+    boards: tuple[Board, ...]
+    """What it shows."""
+    note: str = ""
+    """A sentence below the heading."""
+
+
+@dataclass(frozen=True, eq=False)
 class Beside:
     """Sections side by side, two in a row; below each other where a screen is narrow."""
 
@@ -107,7 +134,7 @@ class Fold:
     """What it holds, in order."""
 
 
-Section = Text | Table | Chart | Beside | Sheet | Fold
+Section = Text | Table | Chart | Boards | Beside | Sheet | Fold
 """What a page may hold."""
 
 
@@ -140,6 +167,8 @@ def page_text(page: Page) -> str:
     numbers = count()
     sections = [_section(section, numbers) for section in page.sections]
     style = (_HERE / "page.css").read_text(encoding="utf-8")
+    if any(isinstance(section, Boards) for section in page.sections):
+        style += (_HERE / "boards.css").read_text(encoding="utf-8")
     if any(isinstance(section, Beside | Sheet | Fold) for section in page.sections):
         style += (_HERE / "sheets.css").read_text(encoding="utf-8")
     return template.render(
@@ -197,9 +226,21 @@ def _section(section: Section, numbers: Iterator[int]) -> dict[str, Any]:
                 "svg": _svg(section, number)}  # fmt: skip
     if isinstance(section, Table):
         return table_cells(section)
+    if isinstance(section, Boards):
+        return {"kind": "boards", "title": section.title, "note": section.note,
+                "boards": [_board(each, next(numbers)) for each in section.boards]}  # fmt: skip
     inner = [_section(part, numbers) for part in section.sections]
     kind = type(section).__name__.lower()
     return {"kind": kind, "title": getattr(section, "title", ""), "sections": inner}
+
+
+def _board(board: Board, number: int) -> dict[str, Any]:
+    from markupsafe import Markup
+
+    # The pieces have names in each picture: a page must not have a name twice.
+    svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>b{number}-", board.svg)
+    return {"svg": Markup(svg), "heading": board.heading, "lines": board.lines,  # noqa: S704
+            "link": board.link}  # fmt: skip
 
 
 def table_cells(section: Table) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from milepost.io.files import write_bytes
 from milepost.report.charts import svg_text
 from milepost.report.pages import (
     Beside,
+    Boards,
     Chart,
     Fold,
     Page,
@@ -100,6 +101,8 @@ def _section(section: Section, charts: dict[str, str]) -> dict[str, Any]:
         charts[name] = _FONT.sub('font-family="Libertinus Serif"', svg)
         return {"kind": "chart", "title": section.title, "note": section.note, "file": name,
                 "alt": section.alt or section.title}  # fmt: skip
+    if isinstance(section, Boards):
+        raise OutputError("a page with boards is printed from HTML, not written as PDF")
     inner = [_section(part, charts) for part in section.sections]
     kind = "beside" if isinstance(section, Beside) else "sheet"
     return {"kind": kind, "title": getattr(section, "title", ""), "sections": inner}

@@ -16,6 +16,8 @@ import numpy.typing as npt
 
 KING_STEP = 1.5
 """What a step between the kings counts, in squares of room."""
+_AGAIN = 10.0
+"""A position that stood before leads nowhere, and to a draw: it counts as so much more room."""
 _LEAVES = 200.0
 """Counts as room where the bare king takes the last man that could mate."""
 
@@ -38,6 +40,8 @@ def king_room(board: chess.Board, moves: Sequence[str]) -> npt.NDArray[np.float6
             rooms[place] = 0.0 if board.is_check() else _LEAVES
         else:
             rooms[place] = max(_after(board, reply) for reply in replies)
+            if board.is_repetition(2):
+                rooms[place] += _AGAIN
         board.pop()
     return rooms
 

@@ -12,16 +12,11 @@ import typer
 from milepost.cli import options, show
 from milepost.cli.commands.rate import beside
 
-_CHAMPIONS = (
-    "Steinitz, Wilhelm",
-    "Lasker, Emanuel",
-    "Alekhine, Alexander",
-    "Botvinnik, Mikhail",
-    "Karpov, Anatoly",
-    "Kasparov, Garry",
-    "Anand, Viswanathan",
-    "Carlsen, Magnus",
-)
+_DRAWN = (
+    "Steinitz, William", "Lasker, Emanuel", "Alekhine, Alexander", "Botvinnik, Mikhail",
+    "Fischer, Robert James", "Karpov, Anatoly", "Kasparov, Gary", "Carlsen, Magnus",
+)  # fmt: skip
+"""The champions of the demo's picture: as many as there are colours."""
 _ENGINE_TURNS = 12
 """Turns of a famous game that the demo lets an engine score: seconds on any machine."""
 
@@ -71,7 +66,7 @@ def demo(
         ("ratings.html", "ratings by moves: open it in a browser"),
         ("ratings.svg", "the ratings as a picture"),
         ("ratings.csv", "the ratings as a table"),
-        ("champions.svg", "champions' skill by results, 1886-2024"),
+        ("champions.svg", "the champions' skill by results, 1850-2023"),
         ("games.parquet", "the games"),
         ("turns.parquet", "every decision"),
         ("spreads.parquet", "every decision with the worth of every option"),
@@ -124,29 +119,29 @@ def _show_results(folder: Path) -> None:
 
 
 def _show_champions(folder: Path) -> None:
-    """Skill through time by results: the title matches, smoothed; few games, so wide bands."""
-    import polars as pl
-
-    import milepost as mp
+    """Skill through time by millions of results: figures that come with the package."""
+    from milepost.api.histories import champions
     from milepost.report.charts import save_chart
-    from milepost.report.history_curves import curve_points, curves_chart
+    from milepost.report.history_curves import curves_chart
 
-    titles, _ = mp.read_results(folder / "title_matches.csv", keep_names=True)
-    history = mp.fit_history(titles, mp.TTT(mu=2500.0, sigma=150.0, beta=200.0, tau=25.0))
-    best = (
-        history.curves.sort("mean", descending=True)
-        .unique("player", keep="first", maintain_order=True)
-        .select("player", "time", "mean", "sd", pl.col("games").alias("games then"))
-        .with_columns(pl.col("mean", "sd").round(0).cast(pl.Int64))
-    )
+    known = champions()
     show.print_frame(
-        best.head(8),
-        title=f"Highest skill in title matches, by {len(titles)} results alone (mean, sd)",
+        known.best.head(12),
+        title=f"Highest skill of all time, in Elo, by {known.games:,} results of 1850-2023 (not "
+        "made here: these figures come with the package)",
+    )
+    typer.echo(
+        "± is the standard deviation with the levels of the eras taken as known; these are not: "
+        "see docs/history.md"
     )
     chart = curves_chart(
-        curve_points(history, _CHAMPIONS),
-        title="Champions in their title matches",
-        subtitle=["by these results alone: eras hardly meet, so their levels rest on the prior"],
+        known.curves.filter(known.curves["player"].is_in(_DRAWN)),
+        title="World champions by their results",
+        subtitle=[
+            f"{known.games:,} results of 1850-2023; skill read as Elo by a line to printed Elos"
+        ],
+        unit="Elo",
+        width=760,
     )
     save_chart(chart, folder / "champions.svg")
 

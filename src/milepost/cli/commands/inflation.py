@@ -62,6 +62,7 @@ def inflation(
     from milepost.cli.commands.questions import written
     from milepost.errors import InputError
     from milepost.report.charts import check_ending, save_chart
+    from milepost.report.joint_charts import group_said
 
     if plot is not None:
         check_ending(plot)
@@ -96,7 +97,7 @@ def inflation(
     ]  # fmt: skip
     show.print_table(
         ("time", "Elo", "95 %", "change ± sd", "results alone", "turns"), rows,
-        title=f"The level of {table['group'][0]}: intrinsic Elo, and its change from the reference",
+        title=f"The level of {group_said(table['group'][0])}: intrinsic Elo, and its change",
     )  # fmt: skip
     moves = found.moves
     if moves is not None:

@@ -158,7 +158,7 @@ def compare(
         alone = None
         if answer.joint:
             alone = found.compare(a, b, scale="results")
-            left_open = "with that of the eras' levels"
+            left_open = "with the eras' uncertainty"
     (one, two), (time_1, time_2) = answer.players, answer.times
     first, second, apart = answer.first, answer.second, answer.difference
     table = pl.DataFrame({

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -21,6 +21,12 @@ COUNTS = ("wins", "draws", "losses")
 MOST_GAMES_A_ROW = 10_000
 """No match is longer: a row that says more is damaged, and would fill the memory."""
 _EXTRA_FIELDS = (*POINTS, *COUNTS)
+
+_USUAL = (
+    ("player_1", "white"), ("player_2", "black"), ("score", "result"), ("time", "date"),
+    ("time", "year"), ("elo_1", "white_elo"), ("elo_2", "black_elo"),
+)  # fmt: skip
+"""Columns of tables of chess games that need no mapping: the first there is counts."""
 
 _COMPACT_DATE = r"^[12]\d{3}(?:0\d|1[0-2])(?:[0-2]\d|3[01])$"
 
@@ -72,7 +78,8 @@ def results_of_table(
         A polars, pandas or Arrow table.
     mapping
         What `parse_mapping` returns; fields that are not in it are taken from columns of the same
-        name. Without a `score`, `points_1` and `points_2` are compared, or a row becomes as many
+        name; without a mapping, white, black, result and date or year will do too, and White moves
+        first. Without a `score`, `points_1` and `points_2` are compared, or a row becomes as many
         results as `wins`, `draws` and `losses` say.
     source
         The name of the file, for the column `source`.
@@ -105,6 +112,8 @@ def results_of_table(
     for name in (*RESULTS.names, *_EXTRA_FIELDS):
         if name not in fields and name in frame.columns and name not in closed:
             fields[name] = pl.col(name)
+    if not mapping:
+        fields = {**_usual_fields(frame.columns), **fields}
     scored = [all(name in fields for name in way) for way in ways]
     if not any(scored):
         raise TableError("no score: map score, points_1 and points_2, or wins, draws and losses")
@@ -167,6 +176,20 @@ def _no_number(raw: pl.DataFrame, name: str) -> pl.Expr:
         return pl.lit(False)
     given = pl.col(name).cast(pl.String).str.strip_chars()
     return (given != "") & pl.col(name).cast(pl.Float64, strict=False).is_null()
+
+
+def _usual_fields(columns: Sequence[str]) -> dict[str, pl.Expr]:
+    """The fields of a table of chess games as people keep it: white, black, result, date or year.
+
+    White moves first; how many moves there were is not known.
+    """
+    if not {"white", "black", "result"} <= set(columns) or "player_1" in columns:
+        return {}
+    fields = {"first_mover": pl.lit(1), "full_moves": pl.lit(0)}
+    for name, column in _USUAL:
+        if column in columns:
+            fields.setdefault(name, pl.col(column))
+    return fields
 
 
 def _one_row_a_game(raw: pl.DataFrame) -> pl.DataFrame:

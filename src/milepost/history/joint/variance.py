@@ -15,7 +15,7 @@ import numpy as np
 from milepost.history.records import Floats, Records
 from milepost.history.solver.conjugate import System, solve
 
-ACCURACY = 1e-2
+ACCURACY = 0.03
 """Relative residual at which equations are solved: a variance is good to its square."""
 KNOTS = 24
 """Levels are solved for at so many periods at most; the others lie between."""

@@ -117,7 +117,9 @@ def converge_with_margin(
     Parameters
     ----------
     state
-        The messages. Without draws, and with draws only, the margin stays as it is.
+        The messages, with the margin of the share of draws: the mean of a prior N(·, beta²), which
+        keeps a handful of games from saying anything. Without draws, and with draws only, the
+        margin stays as it is.
     sweep
         Brings the messages to within a distance of the fixed point of the present margin.
     tolerance
@@ -132,12 +134,14 @@ def converge_with_margin(
     if not drawn.any() or drawn.all():
         return sweep(tolerance)
     beta, last = state.model.beta, math.inf
+    expected, prior = state.model.margin, state.model.beta**-2
     ended = sweep(ROUGH * tolerance)
     for _ in range(MOST_STEPS):
         slope, curvature = margin_slopes(state)
         if not (ended.converged and curvature < 0.0):
             return replace(ended, converged=False)
         margin = state.model.margin
+        slope, curvature = slope - prior * (margin - expected), curvature - prior
         # The skills follow the margin, which this step does not know: it is a little too short or
         # too long, and repeated. It never leaves the positive numbers, nor more than doubles.
         found = min(max(margin - slope / curvature, 0.5 * margin), 2.0 * margin)

@@ -202,7 +202,8 @@ class Calibration:
                 f"{source} is a damaged calibration: it lacks {error}; make it anew with calibrate"
             ) from error
         except (TypeError, ValueError, AttributeError, pl.exceptions.PolarsError) as error:
-            raise InputError(f"{source} is a damaged calibration: {error}") from error
+            reason = (str(error).strip() or repr(error)).splitlines()[0]
+            raise InputError(f"{source} is a damaged calibration: {reason}") from error
 
     def save(self, path: str | Path) -> None:
         """Write it to a file, atomically."""

@@ -24,6 +24,7 @@ from milepost.errors import InputError
 from milepost.games.pools import is_elo
 from milepost.intrinsic.calibration.calibration import Calibration
 from milepost.intrinsic.review.shifts import NONE, UNKNOWN, Shift
+from milepost.intrinsic.review.turn_costs import POINTS_A_PAWN
 
 _FOLDER = "milepost.data.review"
 _POOLS = "pools"
@@ -37,6 +38,8 @@ class PhaseBaselines:
     """By phase; empty = not measured."""
     source: str = ""
     """The games they were measured on."""
+    points_a_pawn: float = POINTS_A_PAWN
+    """k of the expected score, for the values of this set-up."""
 
     def of_turns(self, phase: pl.Series) -> Floats:
         """Return the shift of each turn; 0 where none was measured."""
@@ -60,18 +63,21 @@ class PhaseBaselines:
 class Pools:
     """By how much moves read above the ratings of their pool."""
 
-    shifts: Mapping[str, Shift] = field(default_factory=dict)
-    """By pool."""
-    sources: Mapping[str, str] = field(default_factory=dict)
-    """Where each was measured."""
+    bands: Mapping[str, tuple[tuple[float, float, Shift], ...]] = field(default_factory=dict)
+    """By pool, for each band of its ratings: where it begins, where it ends, the shift."""
     speeds: pl.DataFrame = field(default_factory=pl.DataFrame)
     """The time-control curve: how the same accounts play at each speed, beside rapid."""
 
-    def of(self, pool: str) -> Shift:
-        """Return the shift of a pool: none for Elos, unknown where it was not measured."""
+    def of(self, pool: str, rating: float | None) -> Shift:
+        """Return the shift of a pool at a rating: none for Elos, unknown where not measured."""
         if is_elo(pool):
             return NONE
-        return self.shifts.get(pool, UNKNOWN)
+        if rating is None:
+            return UNKNOWN
+        for low, high, shift in self.bands.get(pool, ()):
+            if low <= rating < high:
+                return shift
+        return UNKNOWN
 
 
 def phase_baselines(calibration: Calibration) -> PhaseBaselines:
@@ -80,7 +86,7 @@ def phase_baselines(calibration: Calibration) -> PhaseBaselines:
     if values is None or values.get("setup") != calibration.setup:
         return PhaseBaselines()
     shifts = {name: _shift(each) for name, each in values["phases"].items()}
-    return PhaseBaselines(shifts, str(values["source"]))
+    return PhaseBaselines(shifts, str(values["source"]), float(values["points_a_pawn"]["value"]))
 
 
 def shipped_pools() -> Pools:
@@ -89,8 +95,10 @@ def shipped_pools() -> Pools:
     if values is None:
         return Pools()
     return Pools(
-        {name: _shift(each) for name, each in values["pools"].items()},
-        {name: str(each["source"]) for name, each in values["pools"].items()},
+        {
+            name: tuple((float(band["from"]), float(band["to"]), _shift(band)) for band in bands)
+            for name, bands in values["pools"].items()
+        },
         pl.DataFrame(values["speeds"], infer_schema_length=None),
     )
 

@@ -15,15 +15,20 @@ import polars as pl
 from scipy.stats import norm
 
 from milepost.analysis.spreads.build import LIMIT_PAWNS
-from milepost.intrinsic.review.turn_costs import GREATEST_PAWNS, POINTS_A_PAWN
+from milepost.intrinsic.review.turn_costs import GREATEST_PAWNS
 
+COMMENT_POINTS_A_PAWN = 0.368
+"""What lichess takes for its evaluations: winning chances 1 / (1 + exp(-0.00368208 centipawns)),
+from its page on accuracy."""
 LEAST_CELL = 30
 """With fewer turns of equals in a phase and band, all phases or all bands are taken."""
 _BANDS = (0.7, LIMIT_PAWNS)
 """Where bands of the worth of the position begin, in pawns for either side."""
 
 
-def comment_losses(turns: pl.DataFrame, points_a_pawn: float = POINTS_A_PAWN) -> pl.DataFrame:
+def comment_losses(
+    turns: pl.DataFrame, points_a_pawn: float = COMMENT_POINTS_A_PAWN
+) -> pl.DataFrame:
     """Return the turns with two comments: value before and after the move, and points lost.
 
     Book turns, repetitions, only moves and other variants are left out. Two searches differ by

@@ -61,10 +61,11 @@ def pool_level(
     shipped: Pools,
     learned: Shift | None,
     *,
+    rating: float | None = None,
     fallback: tuple[float, float] = (float("nan"), float("nan")),
 ) -> PoolLevel:
-    """Decide how ratings of a pool become Elos, and say from what."""
-    known = shipped.of(pool)
+    """Decide how ratings of a pool, about the given one, become Elos, and say from what."""
+    known = shipped.of(pool, rating)
     if is_elo(pool):
         return PoolLevel(pool, known, OWN_ELO, *fallback)
     sources = []

@@ -105,7 +105,11 @@ def history_of(
     games = games_of(folder, span)
     name = f"{span.replace(' ', '-')}-{model}" + ("-newcomers" if newcomers else "")
     learned = {"newcomers": newcomers} if newcomers else {}
-    return _fitted(folder.work / "histories" / name, games, make_model(model, **PAPER, **learned))
+    # The paper's margin follows from the share of draws.
+    margin = {"draw": "share"} if model in ("ttt", "trueskill") else {}
+    return _fitted(
+        folder.work / "histories" / name, games, make_model(model, **PAPER, **margin, **learned)
+    )
 
 
 def _fitted(kept: Path, games: pl.DataFrame, model: Model) -> History:

@@ -167,7 +167,7 @@ def _held_out(folder: Folder) -> pl.DataFrame:
     rest, held = games.filter(~out), games.filter(out)
     logs = [
         _log_probability(held, fit_history(rest, model))
-        for model in (TTT(**PAPER), TrueSkill(**PAPER))
+        for model in (TTT(**PAPER, draw="share"), TrueSkill(**PAPER))
     ]
     table = held.select(year="time", gain=logs[0] - logs[1]).drop_nulls()
     years = table.group_by("year").agg(games=pl.len(), gain=pl.col("gain").mean())

@@ -135,5 +135,5 @@ def _whole(folder: Folder) -> pl.DataFrame:
 def _fit(games: pl.DataFrame, beta: float, tau: float) -> History:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SkippedResultsWarning)
-        model = TTT(mu=PAPER["mu"], sigma=PAPER["sigma"], beta=beta, tau=tau)
+        model = TTT(mu=PAPER["mu"], sigma=PAPER["sigma"], beta=beta, tau=tau, draw="share")
         return fit_history(games, model)

@@ -1,0 +1,69 @@
+"""Charts of a review: groups beside equals, and the level through time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from milepost.report.charts import INK, PALETTE
+
+if TYPE_CHECKING:
+    import altair as alt
+
+
+def gaps_chart(groups: pl.DataFrame) -> alt.TopLevelMixin:
+    """Return how far above or below equals each group was played: `group`, `gap`, `gap_low` …"""
+    import altair as alt
+
+    order = groups["group"].to_list()
+    ends = [
+        value
+        for name in ("gap_low", "gap_high")
+        for value in groups[name].to_list()
+        if value is not None
+    ]
+    reach = min(max([abs(end) for end in ends] + [100.0]), 1000.0)
+    frame = groups.with_columns(
+        pl.col("gap_low").fill_null(-reach).clip(-reach, reach).alias("from"),
+        pl.col("gap_high").fill_null(reach).clip(-reach, reach).alias("to"),
+        pl.format("{} turns", pl.col("turns")).alias("label"),
+    ).select("group", "gap", "from", "to", "label")
+    y = alt.Y("group:N", sort=order, title=None, axis=alt.Axis(labelFontSize=14, labelLimit=220))
+    scale = alt.Scale(domain=[-reach, reach])
+    base = alt.Chart(frame)
+    bars = base.mark_rule(strokeWidth=5, color=PALETTE[0], opacity=0.45).encode(
+        y=y, x=alt.X("from:Q", scale=scale, title="Elo above equals"), x2="to:Q"
+    )
+    points = base.mark_point(size=110, color=PALETTE[0], opacity=1).encode(
+        y=y, x=alt.X("gap:Q", scale=scale)
+    )
+    texts = base.mark_text(dy=-13, fontSize=12, color="#555555").encode(
+        y=y, x=alt.X("gap:Q", scale=scale), text="label:N"
+    )
+    zero = alt.Chart(pl.DataFrame({"x": [0.0]})).mark_rule(color=INK, strokeDash=[4, 3])
+    line = zero.encode(x=alt.X("x:Q", scale=scale))
+    return alt.layer(line, bars, points, texts).properties(width=560, height=alt.Step(46))
+
+
+def trend_chart(trend: pl.DataFrame) -> alt.TopLevelMixin:
+    """Return the level through time with its band, one line a pool."""
+    import altair as alt
+
+    year = pl.col("time").floor()
+    days = ((pl.col("time") - year) * 365.25).round().cast(pl.Int64)
+    first = pl.date(year.cast(pl.Int32), 1, 1)
+    shown = trend.with_columns(
+        (first + pl.duration(days=days)).dt.to_string("%Y-%m-%d").alias("at")
+    )
+    base = alt.Chart(shown)
+    x = alt.X("at:T", title=None)
+    colour = alt.Color("pool:N", legend=None if trend["pool"].n_unique() == 1 else alt.Legend())
+    band = base.mark_area(opacity=0.2).encode(
+        x=x,
+        y=alt.Y("low:Q", title="Elo", scale=alt.Scale(zero=False)),
+        y2="high:Q",
+        color=colour,
+    )
+    line = base.mark_line().encode(x=x, y=alt.Y("mean:Q"), color=colour)
+    return alt.layer(band, line).properties(width=560, height=260)

@@ -1,0 +1,339 @@
+"""What the bot does in games: its rating by another plan, the ladder, won positions, variety.
+
+    python -m studies.bot_games ladder  --output DIR [--games 8]
+    python -m studies.bot_games judge   --output DIR [--turns 600]
+    python -m studies.bot_games won     --output DIR --data ../shared/data [--positions 15]
+    python -m studies.bot_games mates   --output DIR [--games 10]
+    python -m studies.bot_games variety --output DIR
+    python -m studies.bot_games clients --output DIR [--games 100]
+
+*ladder*: a round robin of bots 200 apart by the plan bullet; one scale factor is fitted to all
+scores. *judge*: the same games, rated by the plan quick, which did not choose the moves. *won*:
+positions of people's games where one side stands at +3 or +5 for the first time, played on by bots
+of the same Elo, beside what people scored. *mates*: rook or queen against the bare king, from
+random positions. *variety*: different positions at half-move 20. *clients*: games at 10+0.1 through
+python-chess, whose clock is the judge. All that takes long is kept and resumed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import time
+import warnings
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import chess
+import chess.engine
+import numpy as np
+import polars as pl
+from scipy.optimize import minimize_scalar
+
+import milepost as mp
+from milepost.errors import MissingEvaluationsWarning
+from milepost.intrinsic.calibration.calibration import load_calibration
+from milepost.io.progress import Progress
+
+ELOS = (1600, 1800, 2000, 2200, 2400, 2600)
+
+
+def _tell(news: Progress) -> None:
+    sys.stderr.write(f"\r{news.done} of {news.total} {news.note}   ")
+    sys.stderr.flush()
+
+
+def ladder(output: Path, games: int, workers: int, plan: str = "bullet") -> None:
+    """Play the round robin, and fit one scale factor to the Elo formula."""
+    contenders = [f"--elo {elo} --plan {plan}" for elo in ELOS]
+    path = output / f"ladder-{plan}.pgn"
+    if not path.exists():
+        mp.match(contenders, path, games=games, seed=14, workers=workers, progress=_tell)
+    table, _ = mp.read_games(path)
+    show_ladder(table)
+
+
+def show_ladder(games: pl.DataFrame) -> None:
+    """Print scores by Elo, and the scale factor with its standard error."""
+    gap = (games["white_elo"] - games["black_elo"]).to_numpy().astype(float)
+    score = games["result"].replace_strict(
+        {"1-0": 1.0, "0-1": 0.0, "1/2-1/2": 0.5}, return_dtype=pl.Float64
+    )
+    won = score.to_numpy()
+
+    def loss(scale: float) -> float:
+        p = 1 / (1 + 10 ** (-scale * gap / 400))
+        return -float((won * np.log(p) + (1 - won) * np.log(1 - p)).sum())
+
+    scale = float(minimize_scalar(loss, bounds=(-1, 3), method="bounded").x)
+    step = 0.01
+    curvature = (loss(scale + step) - 2 * loss(scale) + loss(scale - step)) / step**2
+    sys.stdout.write(f"{len(games)} games; scale {scale:.3f} ± {curvature**-0.5:.3f}\n")
+    rows = []
+    for elo in sorted(set(games["white_elo"])):
+        mine = np.concatenate(
+            [
+                won[(games["white_elo"] == elo).to_numpy()],
+                1 - won[(games["black_elo"] == elo).to_numpy()],
+            ]
+        )
+        error = mine.std(ddof=1) / len(mine) ** 0.5
+        rows.append({"elo": elo, "games": len(mine), "score": mine.mean(), "se": error})
+    sys.stdout.write(f"{pl.DataFrame(rows)}\n")
+
+
+def judge(output: Path, turns: int, workers: int) -> None:
+    """Rate the bots of the ladder by quick, on turns drawn by hash, as many of each."""
+    path = output / "ladder-bullet.pgn"
+    everything, _ = mp.read_turns(path)
+    usable = everything.filter(
+        (pl.col("ply") >= 16) & ~pl.col("only_move").fill_null(False)
+        & ~pl.col("repetition").fill_null(False)
+    )  # fmt: skip
+    keys = usable.select("game_id", "ply").iter_rows()
+    hashes = [zlib.crc32(f"{game} {ply}".encode()) for game, ply in keys]
+    drawn = (
+        usable.with_columns(pl.Series("hash", hashes))
+        .sort("hash")
+        .with_columns(pl.int_range(pl.len()).over("mover").alias("rank"))
+        .filter(pl.col("rank") < turns)
+        .sort("rank", "mover")
+        .drop("hash", "rank")
+    )
+    store = output / "quick-store"
+    mp.analyse(drawn, store, "quick", workers=workers, progress=_tell)
+    show_ratings(everything, store)
+
+
+def show_ratings(turns: pl.DataFrame, store: Path) -> None:
+    """Print what quick says of each bot, and the slope of that on the target."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MissingEvaluationsWarning)
+        found = mp.decisions(turns, store)
+    rated = mp.rate(found, calibration=load_calibration("stockfish15.1-quick")).table
+    rated = rated.with_columns(pl.col("elo").alias("target")).sort("target")
+    x = rated["target"].to_numpy().astype(float)
+    y = rated["rating"].to_numpy()
+    se = (rated["high"] - rated["low"]).to_numpy() / (2 * 1.96)
+    weight = 1 / se**2
+    centre = (weight * x).sum() / weight.sum()
+    slope = (weight * (x - centre) * y).sum() / (weight * (x - centre) ** 2).sum()
+    slope_se = (1 / (weight * (x - centre) ** 2).sum()) ** 0.5
+    inside = int(((rated["low"].to_numpy() <= x) & (x <= rated["high"].to_numpy())).sum())
+    with pl.Config(tbl_cols=-1, tbl_width_chars=140):
+        sys.stdout.write(f"{rated.select('target', 'rating', 'low', 'high', 'n', 'games')}\n")
+    sys.stdout.write(
+        f"target inside the interval: {inside} of {len(rated)}; slope {slope:.2f} ± "
+        f"{slope_se:.2f}; mean error {float((y - x).mean()):+.0f}\n"
+    )
+
+
+def won_positions(data: Path, limit_cp: int) -> pl.DataFrame:
+    """Return the first turn of each game and side that stands at the limit, with its score."""
+    frame = pl.read_parquet(data / "analysis" / "whole_games.parquet")
+    best = pl.col("cp").list.last().list.first()
+    white = pl.col("fen").str.contains(" w ", literal=True)
+    score = (
+        pl.when(pl.col("result") == "1/2-1/2")
+        .then(0.5)
+        .when((pl.col("result") == "1-0") == white)
+        .then(1.0)
+        .otherwise(0.0)
+    )
+    return (
+        frame.with_columns(best.alias("best"), white.alias("white"), score.alias("score"))
+        .filter(pl.col("best").is_between(limit_cp, limit_cp + 300))
+        .sort("period", "milepost", "game", "ply")
+        .unique(["period", "milepost", "game", "white"], keep="first", maintain_order=True)
+    )
+
+
+def won(output: Path, data: Path, positions: int) -> None:
+    """Play won positions on, and compare with what people scored in them."""
+    rows = []
+    for limit in (300, 500):
+        table = won_positions(data, limit)
+        for elo in (2000, 2200, 2400, 2600):
+            people = table.filter(pl.col("milepost") == elo)
+            drawn = sorted(people["fen"], key=lambda fen: zlib.crc32(fen.encode()))[:positions]
+            scores = _play_on(drawn, elo)
+            rows.append(_compared(limit / 100, elo, people["score"].to_list(), scores))
+            sys.stderr.write(f"{rows[-1]}\n")
+    frame = pl.DataFrame(rows)
+    frame.write_csv(output / "won.csv")
+    sys.stdout.write(f"{frame}\n")
+
+
+def _compared(
+    pawns: float, elo: int, people: Sequence[float], bots: Sequence[float]
+) -> dict[str, float]:
+    def error(values: Sequence[float]) -> float:
+        return float(np.std(values, ddof=1) / len(values) ** 0.5)
+
+    return {
+        "pawns": pawns,
+        "elo": elo,
+        "people_n": len(people),
+        "people": float(np.mean(people)),
+        "people_se": error(people),
+        "bot_n": len(bots),
+        "bot": float(np.mean(bots)),
+        "bot_se": error(bots),
+    }
+
+
+def _play_on(fens: Sequence[str], elo: float, most: int = 200) -> list[float]:
+    """The scores of the side to move, with bots of one Elo on both sides."""
+    scores = []
+    with mp.Bot(elo, book=None, seed=1) as ours, mp.Bot(elo, book=None, seed=2) as theirs:
+        for number, fen in enumerate(fens):
+            board = chess.Board(fen)
+            mover = board.turn
+            ours.new_game(number)
+            theirs.new_game(number)
+            while not _over(board) and len(board.move_stack) < most:
+                bot = ours if board.turn == mover else theirs
+                board.push(bot.choose(board))
+            mated = board.is_checkmate()
+            scores.append(0.5 if not mated else float(board.turn != mover))
+    return scores
+
+
+def _over(board: chess.Board) -> bool:
+    return board.outcome() is not None or board.is_repetition(3) or board.is_fifty_moves()
+
+
+def mates(output: Path, games: int) -> None:
+    """Mate with a rook and with a queen, from random positions."""
+    rows = []
+    for piece in (chess.ROOK, chess.QUEEN):
+        for elo in (1500, 1800, 2100, 2400):
+            chance = random.Random(5)
+            scores, moves = [], []
+            with mp.Bot(elo, book=None, seed=1) as ours, mp.Bot(elo, book=None, seed=2) as other:
+                for number in range(games):
+                    board = _bare_position(piece, chance)
+                    ours.new_game(number)
+                    other.new_game(number)
+                    while not _over(board):
+                        board.push((ours if board.turn else other).choose(board))
+                    scores.append(board.is_checkmate())
+                    moves.append(len(board.move_stack) // 2 + 1)
+            rows.append(
+                {
+                    "piece": chess.piece_name(piece), "elo": elo, "games": games,
+                    "mated": sum(scores), "most_moves": max(moves), "mean_moves": np.mean(moves),
+                }
+            )  # fmt: skip
+            sys.stderr.write(f"{rows[-1]}\n")
+    frame = pl.DataFrame(rows)
+    frame.write_csv(output / "mates.csv")
+    sys.stdout.write(f"{frame}\n")
+
+
+def _bare_position(piece: chess.PieceType, chance: random.Random) -> chess.Board:
+    while True:
+        squares = chance.sample(range(64), 3)
+        board = chess.Board(None)
+        board.set_piece_at(squares[0], chess.Piece(chess.KING, chess.WHITE))
+        board.set_piece_at(squares[1], chess.Piece(chess.KING, chess.BLACK))
+        board.set_piece_at(squares[2], chess.Piece(piece, chess.WHITE))
+        if board.is_valid() and not board.is_attacked_by(chess.BLACK, squares[2]):
+            return board
+
+
+def variety(games: int = 20, plies: int = 20) -> None:
+    """Count different positions at half-move 20, and whether a seed repeats its game."""
+
+    def play(number: int) -> str:
+        board = chess.Board()
+        bot.new_game(number)
+        while board.ply() < plies:
+            board.push(bot.choose(board))
+        return board.fen()
+
+    with mp.Bot(1800, seed=3) as bot:
+        positions = [play(number) for number in range(games)]
+        again = play(0)
+    same = "yes" if again == positions[0] else "no"
+    sys.stdout.write(
+        f"{games} games: {len(set(positions))} different positions at half-move {plies}; "
+        f"the same seed gives the same game: {same}\n"
+    )
+
+
+def clients(games: int, plan: str) -> None:
+    """Play at 10+0.1 through python-chess; its clock decides about time losses."""
+    lost, illegal, plies, longest = 0, 0, 0, 0.0
+    command = [sys.executable, "-m", "milepost", "play", "--plan", plan]
+    with (
+        chess.engine.SimpleEngine.popen_uci([*command, "--elo", "1700"], timeout=120) as white,
+        chess.engine.SimpleEngine.popen_uci([*command, "--elo", "2200"], timeout=120) as black,
+    ):
+        for engine in (white, black):
+            engine.ping()
+        for number in range(games):
+            board = chess.Board()
+            clocks = {chess.WHITE: 10.0, chess.BLACK: 10.0}
+            while not _over(board) and board.ply() < 300:
+                limit = chess.engine.Limit(
+                    white_clock=clocks[chess.WHITE], black_clock=clocks[chess.BLACK],
+                    white_inc=0.1, black_inc=0.1,
+                )  # fmt: skip
+                engine = white if board.turn else black
+                began = time.monotonic()
+                try:
+                    answer = engine.play(board, limit, game=number)
+                except chess.engine.EngineError:
+                    illegal += 1
+                    break
+                spent = time.monotonic() - began
+                longest = max(longest, spent)
+                clocks[board.turn] -= spent
+                if clocks[board.turn] <= 0:
+                    lost += 1
+                    break
+                clocks[board.turn] += 0.1
+                assert answer.move is not None
+                board.push(answer.move)
+                plies += 1
+            sys.stderr.write(f"\r{number + 1} of {games} games, {plies} half-moves ")
+            sys.stderr.flush()
+    sys.stdout.write(
+        f"{games} games at 10+0.1 ({plan}), {plies} half-moves: {lost} time losses, {illegal} "
+        f"illegal moves; the longest move took {longest:.2f} s\n"
+    )
+
+
+def main() -> None:
+    """Run one part."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parts = ("ladder", "judge", "won", "mates", "variety", "clients")
+    parser.add_argument("part", choices=parts)
+    parser.add_argument("--output", type=Path, default=Path("bot-study"))
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--games", type=int, default=8)
+    parser.add_argument("--turns", type=int, default=600)
+    parser.add_argument("--positions", type=int, default=15)
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--plan", default="bullet")
+    given = parser.parse_args()
+    given.output.mkdir(parents=True, exist_ok=True)
+    if given.part == "ladder":
+        ladder(given.output, given.games, given.workers, given.plan)
+    elif given.part == "judge":
+        judge(given.output, given.turns, given.workers)
+    elif given.part == "won":
+        won(given.output, given.data, given.positions)
+    elif given.part == "mates":
+        mates(given.output, given.games)
+    elif given.part == "variety":
+        variety()
+    else:
+        clients(given.games, given.plan)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""The commands around the bot, as people type them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import chess
+import pytest
+from typer.testing import CliRunner
+
+from milepost.analysis.engine.setup import find_engine
+from milepost.cli.app import app
+from milepost.errors import EngineError
+from milepost.games.book import Book
+
+MIDDLEGAME = "r1bq1rk1/pp2bppp/2n1pn2/3p4/3P4/2NBPN2/PP3PPP/R1BQ1RK1 w - - 4 9"
+SAMPLE = Path(__file__).resolve().parents[2] / "src" / "milepost" / "data" / "sample"
+
+
+@pytest.fixture(scope="module")
+def engine_path() -> Path:
+    """The engine, or a skip."""
+    try:
+        return find_engine(os.environ.get("MILEPOST_TEST_ENGINE"))
+    except EngineError as error:
+        pytest.skip(f"no engine: {error}")
+
+
+def run(*words: str) -> tuple[int, str]:
+    done = CliRunner().invoke(app, list(words))
+    return done.exit_code, done.output
+
+
+def test_a_guess_with_a_board_that_fits_eighty_columns(engine_path: Path, tmp_path: Path) -> None:
+    code, text = run("guess", MIDDLEGAME, "--elo", "1500", "--engine", str(engine_path))
+    assert code == 0, text
+    assert "8  r · b q · r k ·" in text
+    assert "human of Elo 1500" in text
+    assert "Chance of a slip of a pawn or more" in text
+    assert max(len(line) for line in text.splitlines()) <= 80
+    table = tmp_path / "guess.csv"
+    words = ["guess", MIDDLEGAME, "--engine", str(engine_path), "-o", str(table)]
+    assert run(*words)[0] == 0
+    assert table.read_text(encoding="utf-8").startswith("move,san,probability")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["play", "--plan", "deep"], "--plan"),
+        (["play", "--think-time", "slow"], "ThinkTime"),
+        (["guess", "nonsense"], "not a position"),
+        (["match", "1600", "--elo", "-o", "x.pgn"], ""),
+        (["book", "none.pgn", "-o", "x.bin", "--elo", "high"], "LOW-HIGH"),
+    ],
+)
+def test_what_makes_no_sense_is_told(words: list[str], told: str) -> None:
+    code, text = run(*words)
+    assert code in {1, 2}
+    assert told in text
+
+
+def test_a_book_of_a_player_and_of_a_band(tmp_path: Path) -> None:
+    games = str(SAMPLE / "games.pgn")
+    path = tmp_path / "book.bin"
+    code, text = run("book", games, "-o", str(path), "--least", "1", "-j", "1")
+    assert code == 0, text
+    assert "56 games" in text
+    book = Book(path)
+    everything = sum(weight for _, weight in book.entries(chess.Board()))
+    book.close()
+    assert everything == 56
+    code, text = run(
+        "book", games, "-o", str(path), "--least", "1", "--player", "Quillfeather", "-j", "1"
+    )
+    assert code == 0, text
+    assert "14 games" in text
+    code, text = run("book", games, "-o", str(path), "--elo", "100-200", "-j", "1")
+    assert code == 1
+    assert "no move is left" in text
+
+
+def test_a_person_without_enough_games_is_refused(engine_path: Path, tmp_path: Path) -> None:
+    """The evaluations that come along are enough: the engine has nothing to do."""
+    store = shutil.copytree(SAMPLE / "evaluations", tmp_path / "evaluations")
+    code, text = run(
+        "personify", str(SAMPLE / "games.pgn"), "--player", "Quillfeather", "--plan", "quick",
+        "--store", str(store), "-o", str(tmp_path / "me.json"), "-j", "1",
+        "--engine", str(engine_path),
+    )  # fmt: skip
+    assert code == 1
+    assert "13 games: an agent of a person needs 20" in text
