@@ -82,6 +82,9 @@ def test_games_repeat_and_an_interrupted_match_goes_on(engine_path: Path, tmp_pa
     row = done.table.row(0, named=True)
     assert row["games"] == row["wins"] + row["draws"] + row["losses"] == 2
     assert row["expected"] == pytest.approx(1 / (1 + 10**2.5))
+    # Two equal results leave nearly everything open.
+    assert row["error"] > 0.1
+    assert row["high"] - row["low"] > 300
 
 
 def test_one_contender_is_no_match(tmp_path: Path) -> None:

@@ -52,7 +52,9 @@ def test_a_guess_with_a_board_that_fits_eighty_columns(engine_path: Path, tmp_pa
         (["play", "--plan", "deep"], "--plan"),
         (["play", "--think-time", "slow"], "ThinkTime"),
         (["guess", "nonsense"], "not a position"),
-        (["match", "1600", "--elo", "-o", "x.pgn"], ""),
+        (["match", "1600", "--elo", "-o", "x.pgn"], "--elo"),
+        (["match", "--elo 1600", "--elo much", "-o", "x.pgn"], "much"),
+        (["match", "--elo 1600", "-o", "x.pgn"], "two"),
         (["book", "none.pgn", "-o", "x.bin", "--elo", "high"], "LOW-HIGH"),
     ],
 )

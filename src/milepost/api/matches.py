@@ -392,8 +392,12 @@ def _standing(
             scores.append(white if task.white == first else 1.0 - white)
         n = len(scores)
         mean = sum(scores) / n
-        variance = sum((score - mean) ** 2 for score in scores) / max(n - 1, 1)
-        error = math.sqrt(variance / n)
+        # Two wins and two losses more (Agresti & Coull 1998): a clean score of a few games has an
+        # error too, which its own scatter does not show.
+        padded = [*scores, 1.0, 1.0, 0.0, 0.0]
+        middle = sum(padded) / len(padded)
+        variance = sum((score - middle) ** 2 for score in padded) / (len(padded) - 1)
+        error = math.sqrt(variance / len(padded))
         expected = None
         if first.elo is not None and second.elo is not None:
             expected = 1.0 / (1.0 + 10.0 ** ((second.elo - first.elo) / 400.0))
@@ -408,8 +412,8 @@ def _standing(
                 "draws": scores.count(0.5),
                 "losses": scores.count(0.0),
                 "elo": _elo(mean, n),
-                "low": _elo(mean - 1.96 * error, n),
-                "high": _elo(mean + 1.96 * error, n),
+                "low": _elo(middle - 1.96 * error, len(padded)),
+                "high": _elo(middle + 1.96 * error, len(padded)),
                 "expected": expected,
             }
         )

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from milepost.cli import options, show
+
+
+class OfContenders(TyperCommand):
+    """A command whose arguments look like options: "--elo 1600" is one contender, in quotes."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[Any]:
+        """Set quoted contenders apart from options: a blank before them makes them arguments."""
+        apart = [
+            f" {typed}" if typed.startswith("--") and " " in typed else typed for typed in args
+        ]
+        return super().parse_args(ctx, apart)
 
 
 def match(
