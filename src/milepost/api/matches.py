@@ -7,7 +7,6 @@ import math
 import shlex
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -166,6 +165,8 @@ class _Player(Protocol):
     def play(self, board: chess.Board) -> tuple[chess.Move, float | None]:
         """Return a move, and what the best one is worth, if that is known."""
 
+    def close(self) -> None: ...
+
 
 class _BotPlayer:
     def __init__(self, contender: Contender, seed: int):
@@ -191,6 +192,9 @@ class _BotPlayer:
             return move, None
         thought = self._bot.think(board)
         return self._bot.pick(thought), float(thought.options.values.max())
+
+    def close(self) -> None:
+        self._bot.close()
 
 
 class _EnginePlayer:
@@ -225,13 +229,27 @@ class _EnginePlayer:
         except (IndexError, ValueError) as error:
             raise EngineAnswerError(f"{self._engine.name} answered {' '.join(words)}") from error
 
+    def close(self) -> None:
+        self._engine.kill()
 
-@cache
+
+_PLAYERS: dict[tuple[Contender, int, str], _Player] = {}
+"""The players of this process."""
+
+
 def _player(contender: Contender, seed: int, side: str) -> _Player:
     """A player that is kept for many games; one a side, so that one may meet itself."""
-    if contender.uci is not None:
-        return _EnginePlayer(contender)
-    return _BotPlayer(contender, seed)
+    key = contender, seed, side
+    if key not in _PLAYERS:
+        made: _Player = _EnginePlayer(contender) if contender.uci else _BotPlayer(contender, seed)
+        _PLAYERS[key] = made
+    return _PLAYERS[key]
+
+
+def _close_players() -> None:
+    """End the engines of this process; those of workers end with them."""
+    while _PLAYERS:
+        _PLAYERS.popitem()[1].close()
 
 
 def play_game(pairing: _Pairing) -> dict[str, pl.DataFrame]:
@@ -372,6 +390,8 @@ def match(
     except BaseException:
         folder.close()
         raise
+    finally:
+        _close_players()
     resumed = folder.resumed
     folder.remove()
     counts = {name: ends.count(name) for name in sorted(set(ends))}
