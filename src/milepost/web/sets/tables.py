@@ -271,7 +271,9 @@ class SetTables:
         return self._kept_table(
             f"turns {game_id}",
             lambda setup: api.review.game_turns(
-                turns.filter(pl.col("game_id") == game_id).collect(), store, setup=setup
+                turns.filter(pl.col("game_id") == game_id).collect(),
+                store,
+                plan=api.review.ReviewPlan(setup=setup),
             ),
         )
 
@@ -307,7 +309,8 @@ class SetTables:
         mine = turns.join(games, on="game_id", how="semi").collect()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MissingEvaluationsWarning)
-            return api.review.review(mine, store, player=player.key, setup=setup)
+            plan = api.review.ReviewPlan(setup=setup)
+            return api.review.review(mine, store, player=player.key, plan=plan)
 
     def _kept_table(self, name: str, work_out: Callable[[str], pl.DataFrame]) -> pl.DataFrame:
         """A table that is worked out once for the decisions as they are now."""
