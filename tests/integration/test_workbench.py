@@ -118,7 +118,11 @@ def test_from_player_to_game_by_keyboard_alone(browser: Any, served: Served, don
     page.wait_for_url("**ply=*")
     last = page.inner_text("#turn")
     page.keyboard.press("ArrowLeft")
-    page.wait_for_function("text => document.querySelector('#turn')?.innerText !== text", arg=last)
+    page.wait_for_function(
+        "text => { const turn = document.querySelector('#turn');"
+        " return turn !== null && turn.innerText !== text; }",
+        arg=last,
+    )
     assert page.context.outside == []
     page.context.close()
 

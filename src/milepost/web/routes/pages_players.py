@@ -65,6 +65,7 @@ def show_player(
         heading=" and ".join(_WORDS[name] for name in groupings),
         split_query="&".join(f"by={name}" for name in groupings),
         command=rate_command(tables.chosen, *more),
+        review_command=rate_command(tables.chosen, more[0]).replace("rate", "review", 1),
         history=history is not None,
         history_told=_history_told(history, chosen),
         games=_games_of(tables, chosen),
