@@ -184,6 +184,7 @@ def test_several_full_tests_and_a_long_reply_have_pages_of_their_own() -> None:
 def test_the_same_view_gives_the_same_bytes(tmp_path: Path, name: str, ending: str) -> None:
     paths = [tmp_path / f"{place}/report.{ending}" for place in "ab"]
     for path in paths:
+        path.parent.mkdir()
         write_check_report(VIEWS[name], path, made=views.MADE)
     assert paths[0].read_bytes() == paths[1].read_bytes()
 

@@ -105,8 +105,11 @@ def test_an_empty_table_has_its_heads() -> None:
     assert ">n</th>" in text
 
 
-def test_writing_makes_folders_and_the_same_bytes(tmp_path: Path) -> None:
+def test_writing_gives_the_same_bytes_and_makes_no_folders(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="there is no folder"):
+        write_page(page(), tmp_path / "none" / "index.html")
     for name in ("a", "b"):
+        (tmp_path / name).mkdir()
         write_page(page(), tmp_path / name / "index.html")
     assert (tmp_path / "a/index.html").read_bytes() == (tmp_path / "b/index.html").read_bytes()
     (tmp_path / "file").write_text("")
