@@ -148,7 +148,12 @@ def test_schedulers_and_closed_terminals_lose_nothing_that_is_done(
     store = tmp_path / "store"
     command = [sys.executable, "-m", "milepost", "analyse", str(FAMOUS), "--store", str(store)]
     command += ["--depth", "1", "-j", "1", "--engine", str(program)]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True)
+    # Under nohup these tests would hand down that SIGHUP is to be ignored.
+    asked = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    try:
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True)
+    finally:
+        signal.signal(signal.SIGHUP, asked)
     log = program.parent / "searches"
     give_up = time.monotonic() + 120
     while time.monotonic() < give_up and not (log.exists() and searches(program) >= 5):

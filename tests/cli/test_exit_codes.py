@@ -143,7 +143,12 @@ def test_code_and_message_of_a_stop(when: str, tmp_path: Path) -> None:
     program = make_engine(tmp_path / "engine", "time.sleep(0.1)")
     command = [sys.executable, "-m", "milepost", "analyse", str(FAMOUS), "--engine", str(program)]
     command += ["--store", str(tmp_path / "s"), "-j", "1", "-q", "--depth", "1"]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True)
+    # Under nohup these tests would hand down that SIGHUP is to be ignored.
+    asked = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    try:
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True)
+    finally:
+        signal.signal(signal.SIGHUP, asked)
     give_up = time.monotonic() + 120
     log = program.parent / "searches"
     while time.monotonic() < give_up and not (log.exists() and searches(program) >= 2):

@@ -188,7 +188,9 @@ class UciEngine:
         """
         pieces = [self._waiting]
         begun = time.monotonic()
-        patience = timeout if silent is None else min(timeout, silent)
+        # A timeout that is shorter than the patience ends a search like any other.
+        quiet = silent is not None and silent < timeout
+        patience = silent if quiet and silent is not None else timeout
         marker = re.compile(rb"^" + re.escape(word) + rb"\b[^\n]*\n", re.MULTILINE)
         tail = self._waiting
         size = len(tail)
@@ -202,11 +204,10 @@ class UciEngine:
             left = begun + allowed - time.monotonic()
             ready = self._selector.select(left) if left > 0 else []
             if not ready:
-                kind = EngineTimeoutError if size or silent is None else EngineSilentError
-                raise kind(
-                    f"{self.name or self.program} gave no {word.decode()} within {allowed:g} s"
-                    f"{'' if size or silent is None else ', nor anything else'}"
-                )
+                said = f"{self.name or self.program} gave no {word.decode()} within {allowed:g} s"
+                if quiet and not size:
+                    raise EngineSilentError(f"{said}, nor anything else")
+                raise EngineTimeoutError(said)
             piece = self._read_ready(ready, pieces)
             pieces.append(piece)
             size += len(piece)

@@ -127,6 +127,7 @@ def _fitted(kept: Path, games: pl.DataFrame, model: Model) -> History:
         warnings.simplefilter("ignore", SkippedResultsWarning)
         found = fit_history(games.drop("fast"), model)
     note.unlink(missing_ok=True)
+    kept.parent.mkdir(parents=True, exist_ok=True)
     save_history(found, kept)
     write_text(note, json.dumps(made, indent=1, sort_keys=True) + "\n")
     return found
