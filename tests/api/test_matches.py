@@ -49,7 +49,9 @@ def test_contenders_that_make_no_sense_are_refused(text: str) -> None:
 def test_scores_as_elo() -> None:
     assert _elo(0.5, 10) == pytest.approx(0)
     assert _elo(0.75, 100) == pytest.approx(190.85, abs=0.01)
-    assert _elo(1.0, 10) == pytest.approx(_elo(0.95, 10))
+    assert _elo(1.0, 10) == pytest.approx(_elo(21 / 22, 10))
+    # One game won is more than one drawn.
+    assert _elo(1.0, 1) == -_elo(0.0, 1) == pytest.approx(190.85, abs=0.01)
 
 
 def test_games_repeat_and_an_interrupted_match_goes_on(engine_path: Path, tmp_path: Path) -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import shutil
+import warnings
 from pathlib import Path
 
 import chess
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
 from milepost.analysis.engine.setup import find_engine
+from milepost.api import matches
 from milepost.cli.app import app
-from milepost.errors import EngineError
+from milepost.errors import EngineError, MissingEvaluationsWarning
 from milepost.games.book import Book
 
 MIDDLEGAME = "r1bq1rk1/pp2bppp/2n1pn2/3p4/3P4/2NBPN2/PP3PPP/R1BQ1RK1 w - - 4 9"
@@ -94,3 +97,41 @@ def test_a_person_without_enough_games_is_refused(engine_path: Path, tmp_path: P
     )  # fmt: skip
     assert code == 1
     assert "13 games: an agent of a person needs 20" in text
+
+
+def test_opponents_turns_that_were_not_asked_for_are_no_warning(
+    engine_path: Path, tmp_path: Path
+) -> None:
+    short = tmp_path / "short.pgn"
+    short.write_text(
+        '[White "Ada"]\n[Black "Bo"]\n[Result "1/2-1/2"]\n\n'
+        "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Ba4 Nf6 5. O-O Be7 6. Re1 b5 7. Bb3 d6 8. c3 O-O "
+        "9. h3 Na5 10. Bc2 c5 1/2-1/2\n",
+        encoding="utf-8",
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", MissingEvaluationsWarning)
+        code, text = run(
+            "personify", str(short), "--player", "Ada", "--store", str(tmp_path / "store"),
+            "-o", str(tmp_path / "me.json"), "-j", "1", "--engine", str(engine_path),
+        )  # fmt: skip
+    assert code == 1
+    assert "needs 20" in text, text
+
+
+def test_a_match_shows_elo_with_its_interval_in_eighty_columns(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    row = {
+        "first": "Milepost 1600", "second": "Milepost 1800", "games": 1, "score": 1.0,
+        "error": 0.245, "wins": 1, "draws": 0, "losses": 0, "elo": 191.0, "low": -346.0,
+        "high": 417.0, "expected": 0.24,
+    }  # fmt: skip
+    played = matches.Match(pl.DataFrame([row]), 1, 0, "x.pgn", {"checkmate": 1})
+    monkeypatch.setattr(matches, "match", lambda *_args, **_options: played)
+    monkeypatch.setenv("COLUMNS", "80")
+    code, text = run("match", "--elo 1600", "--elo 1800", "--games", "1", "-o", "x.pgn")
+    assert code == 0, text
+    assert "+191 (-346 to +417)" in text
+    assert "1.000 ± 0.245" in text
+    assert "1 game -> " in text

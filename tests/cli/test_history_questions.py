@@ -102,9 +102,14 @@ def test_career_and_search(saved: Path, tmp_path: Path) -> None:
     code, _, _ = run("career", saved, "fischer", "--wins", "2", "-o", tmp_path / "wins.csv")
     assert code == 0
     assert len(pl.read_csv(tmp_path / "wins.csv")) == 2
-    code, shown, _ = run("search", saved, "spasky")
+    code, shown, told = run("search", saved, "spasky")
     assert code == 0
     assert "Spassky, Boris" in shown
+    best = load_history(saved).curves.filter(pl.col("player") == "spassky, boris").sort("mean")
+    peak, sd = best.select("mean", "sd").row(-1)
+    assert (f"{peak:.0f}", f"{sd:.0f}") == tuple(shown.splitlines()[3].split()[-2:])
+    assert "±" in shown
+    assert "points of this history" in told
     code, shown, _ = run("search", saved, "qqqq")
     assert "nobody is called 'qqqq'" in shown
     code, text, _ = run("search", saved, "tal", "-o", "-")

@@ -59,6 +59,7 @@ def test_comments_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert code == 0, told
     assert "no rating" in told
     assert "none" in shown
+    assert "?-?" not in shown
     assert (folder / "review.html").exists()
 
 

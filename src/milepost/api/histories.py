@@ -175,14 +175,15 @@ class History(stage.History):
         Returns
         -------
         polars.DataFrame
-            player (the key), name, games, first, last (times with games), and peak (the highest
-            mean); the best known first.
+            player (the key), name, games, first, last (times with games), peak (the highest
+            mean) and peak_sd (its standard deviation); the best known first.
         """
         near = self._finder.search(typed)
         curves = self.curves.filter(pl.col("player").is_in(near["key"].to_list()))
         lives = curves.group_by("player").agg(
-            first=pl.col("time").min(), last=pl.col("time").max(), peak=pl.col("mean").max()
-        )
+            first=pl.col("time").min(), last=pl.col("time").max(), peak=pl.col("mean").max(),
+            peak_sd=pl.col("sd").sort_by("mean").last(),
+        )  # fmt: skip
         return near.rename({"key": "player"}).join(lives, on="player", maintain_order="left")
 
     def doubles(self, ranking: pl.DataFrame) -> list[list[str]]:

@@ -441,7 +441,7 @@ def _standing(
 
 
 def _elo(score: float, games: int) -> float:
-    """The difference in Elo that a score shows; a clean score counts half a game less."""
-    edge = 0.5 / games
+    """The difference in Elo that a score shows; a clean score counts as half lost once more."""
+    edge = 0.5 / (games + 1)
     inside = min(max(score, edge), 1.0 - edge)
     return 400.0 * math.log10(inside / (1.0 - inside))

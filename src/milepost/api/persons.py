@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from milepost.api.analyses import analyse
 from milepost.api.decisions import decisions
 from milepost.api.ratings import find_calibration
 from milepost.choice.spreads import Spreads
-from milepost.errors import InputError
+from milepost.errors import InputError, MissingEvaluationsWarning
 from milepost.games.book import count_openings, write_book
 from milepost.games.load import read_games
 from milepost.games.players.find import PlayerFinder
@@ -160,9 +161,13 @@ def personify(
     analysis = analyse(
         inputs, store, plan, engine=engine, player=player, workers=workers, progress=progress
     )
-    found = decisions(
-        inputs, store, setup=analysis.setups[0], player=player, workers=workers, progress=progress
-    )
+    # The opponents' turns are not analysed, on purpose: no word about them.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MissingEvaluationsWarning)
+        found = decisions(
+            inputs, store, setup=analysis.setups[0], player=player, workers=workers,
+            progress=progress,
+        )  # fmt: skip
     chosen = find_calibration(calibration, found)
     chosen.refuse_other(found.setup)
     return fit_person(Spreads.from_table(found.table), chosen, least_games=least_games, seed=seed)

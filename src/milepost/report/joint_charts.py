@@ -109,7 +109,8 @@ def joint_chart(
         "player:N", title=None, scale=alt.Scale(domain=names, range=colours),
         legend=None if len(names) == 1 else legend_below(),
     )  # fmt: skip
-    x = year_axis("time")
+    times = table["time"].to_list()
+    x = year_axis("time", (min(times), max(times)))
     base = alt.Chart(table).encode(x=x, color=colour, detail="part:N")
     layers: list[Any] = []
     if wide:
@@ -163,7 +164,8 @@ def inflation_chart(
         low=pl.col("change") - 1.96 * pl.col("change_sd"),
         high=pl.col("change") + 1.96 * pl.col("change_sd"),
     )
-    x = year_axis("time")
+    times = rows["time"].to_list()
+    x = year_axis("time", (min(times), max(times)))
     curves = [
         rows.select("time", value="change", what=pl.lit("results and moves")),
         rows.select("time", value="change_results", what=pl.lit("results alone")),

@@ -61,14 +61,18 @@ def match(
             row["first"], row["second"], row["games"], f"{row['score']:.3f} ± {row['error']:.3f}",
             "" if row["expected"] is None else f"{row['expected']:.3f}",
             f"{row['wins']}/{row['draws']}/{row['losses']}",
-            f"{row['elo']:+.0f}", f"{row['low']:+.0f} to {row['high']:+.0f}",
+            f"{row['elo']:+.0f} ({row['low']:+.0f} to {row['high']:+.0f})",
         ]
         for row in done.table.iter_rows(named=True)
     ]  # fmt: skip
-    columns = ["first", "second", "games", "score", "by Elo", "w/d/l", "Elo", "95 %"]
-    show.print_table(columns, rows, title="Scores of the first, with standard errors")
+    columns = ["first", "second", "games", "score", "by Elo", "w/d/l", "Elo (95 %)"]
+    show.print_table(
+        columns, rows, title="Scores of the first, with standard errors",
+        whole=columns[2:], keep=["score", "Elo (95 %)"], drop_first=["w/d/l", "by Elo"],
+    )  # fmt: skip
     ends = ", ".join(f"{count} {name}" for name, count in done.terminations.items())
-    typer.echo(f"\n{done.games} games -> {output} ({ends})")
+    unit = "game" if done.games == 1 else "games"
+    typer.echo(f"\n{done.games} {unit} -> {output} ({ends})")
 
 
 def book(

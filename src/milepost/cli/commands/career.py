@@ -72,7 +72,10 @@ def search(
     if table.is_empty():
         typer.echo(f"nobody is called {name!r}, or nearly so")
         return
-    shown = table.drop("player").rename({"name": "player", "peak": f"peak, {found.scale.unit}"})
+    shown = table.drop("player").rename(
+        {"name": "player", "peak": f"peak, {found.scale.unit}", "peak_sd": "±"}
+    )
     show.print_frame(
         shown.with_columns(pl.col(pl.Float64).round(0).cast(pl.Int64)), most=most or 20
     )
+    tell_of_scale(found)

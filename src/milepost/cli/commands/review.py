@@ -215,9 +215,12 @@ def _show_pools(found: Review) -> None:
         rating = "none"
         if row["rating"] is not None:
             rating = f"{row['rating']:.0f} ({points(row['low'])}-{points(row['high'])})"
+        player = ""
+        if row["player_low"] is not None or row["player_high"] is not None:
+            player = f"{points(row['player_low'])}-{points(row['player_high'])}"
         rows.append(
-            [row["pool"], rating, f"{points(row['player_low'])}-{points(row['player_high'])}",
-             there, points(row["own_rating"]), row["turns"], row["games"]]
+            [row["pool"], rating, player, there, points(row["own_rating"]), row["turns"],
+             row["games"]]
         )  # fmt: skip
     columns = ["pool", "rating (Elo)", "the player", "on its scale", "tags", "turns", "games"]
     show.print_table(
