@@ -123,6 +123,15 @@ def test_hostile_files_are_refused_and_nothing_stays(lone: TestClient, name: str
     assert files_in(folder.parent) == before
 
 
+def test_a_hundred_thousand_tags_are_refused(client: TestClient, settings: Settings) -> None:
+    # By the limits that users have, which let a file of this size through.
+    before = files_in(settings.folder.parent)
+    answer = client.post(SETS, files={"file": ("tags.pgn", tags(100_000))})
+    assert answer.status_code == 422, answer.text
+    assert "tags" in answer.json()["detail"]
+    assert files_in(settings.folder.parent) == before
+
+
 def test_a_length_that_lies_is_noticed(lone: TestClient) -> None:
     sent = {"authorization": f"Bearer {TOKEN}", "content-type": "application/json"}
     answer = lone.post("/api/v1/sample", content=(b"x" * 1000 for _ in range(100)), headers=sent)

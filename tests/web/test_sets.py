@@ -6,9 +6,11 @@ import io
 import json
 import re
 import time
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from starlette.testclient import TestClient
@@ -18,6 +20,7 @@ import milepost as mp
 from milepost.web.sets.journal import Event, Journal, coalesced
 from milepost.web.sets.shelf import Shelf
 from milepost.web.settings import Settings
+from milepost.web.shown.pages import day, decimal, points
 
 API = "/api/v1"
 
@@ -40,6 +43,48 @@ def test_ratings_are_those_of_the_library(
     csv = client.get(f"{API}/sets/{rated_set}/ratings?format=csv")
     mp.rate(pgn, stored).save(tmp_path / "ratings.csv")
     assert csv.content == (tmp_path / "ratings.csv").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("by", "part"),
+    [
+        (["event", "player"], slice(0, 6)),
+        (["colour", "phase"], slice(1, 4)),
+        (["player"], slice(3, 5)),
+    ],
+)
+def test_other_sets_and_splits_have_the_numbers_of_the_library(
+    client: TestClient, few_games: bytes, stored: Path, tmp_path: Path, by: list[str], part: slice
+) -> None:
+    parts = few_games.split(b"[Event ")[1:][part]
+    data = b"[Event " + b"[Event ".join(parts)
+    set_id = send(client, data, "part.pgn")
+    assert wait_for(client, set_id)["state"] == "done"
+    pgn = tmp_path / "part.pgn"
+    pgn.write_bytes(data)
+    expected = mp.rate(pgn, stored, by=by).table
+    asked = "&".join(f"by={name}" for name in by)
+    parquet = client.get(f"{API}/sets/{set_id}/ratings?{asked}&format=parquet").content
+    assert pl.read_parquet(io.BytesIO(parquet)).equals(expected)
+
+
+def test_a_game_without_a_turn_to_rate_is_shown(client: TestClient, few_games: bytes) -> None:
+    book = (
+        b'\n[Event "Short"]\n[White "Ann"]\n[Black "Bob"]\n[Date "1852.??.??"]\n[Result "1-0"]\n\n'
+        b"1. e4 e5 2. Nf3 1-0\n"
+    )
+    set_id = send(client, b"[Event " + few_games.split(b"[Event ")[1] + book, "short.pgn")
+    assert wait_for(client, set_id)["state"] == "done"
+    games = client.get(f"{API}/sets/{set_id}/games").json()["rows"]
+    (short,) = [row["game_id"] for row in games if row["event"] == "Short"]
+    page = client.get(f"/sets/{set_id}/games/{short}", headers=PAGE)
+    assert page.status_code == 200
+    assert "This turn is not analysed" in page.text
+    assert "Short, 1852<" in page.text  # without the parts of the date that nobody knows
+    assert client.get(f"{API}/sets/{set_id}/games/{short}/turns").status_code == 409
+    listed = client.get(f"/sets/{set_id}", headers=PAGE).text
+    assert "1 game<" in listed
+    assert "1 games" not in listed
 
 
 def test_the_same_file_is_the_same_set(
@@ -125,6 +170,36 @@ def test_a_table_of_results_becomes_a_history(
     assert 'role="alert"' in page.text
     bad = client.get(f"{API}/histories/{history_set}/rank?at=yesterday")
     assert bad.status_code == 422
+
+
+def test_a_joint_history_is_shown_on_its_own_scale_and_by_results_alone(
+    settings: Settings, tmp_path: Path
+) -> None:
+    from tests.history.joint.pools import pool, sites_of
+
+    made = pool(np.random.default_rng(5), "newcomers rise", active=30, years=6, games=200)
+    sites = sites_of(np.random.default_rng(6), made.truth, share=0.5, games=2, spread=100.0)
+    folder = tmp_path / "joint"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        mp.fit_history(made.results, moves=sites).save(folder)
+    history = mp.load_history(folder)
+    viewer = make_client(replace(settings, folder=tmp_path / "bench", histories=(folder,)))
+    (known,) = viewer.get(f"{API}/histories").json()
+    place = f"/histories/{known['id']}"
+    own = viewer.get(f"{API}{place}/rank?at=4").json()["rows"]
+    assert own == history.rank("4").to_dicts() == history.on("joint").rank("4").to_dicts()
+    alone = viewer.get(f"{API}{place}/rank?at=4&scale=points").json()["rows"]
+    assert alone == history.on("points").rank("4").to_dicts()
+    assert alone != own
+    page = viewer.get(f"/eras/{known['id']}", headers=PAGE).text
+    assert "by results and moves" in page
+    assert "--scale joint" in page
+    median = np.median(history.curves.filter(pl.col("time") == 5)["intrinsic_mean"].to_numpy())
+    assert f"{median:.0f} in 5 (" in page  # the level of the pool, on the same scale
+    page = viewer.get(f"/eras/{known['id']}?scale=points", headers=PAGE).text
+    assert "by results alone." in page
+    assert "--scale points" in page
 
 
 def test_a_set_is_deleted_with_all_it_has(
@@ -238,6 +313,18 @@ def test_links_lead_somewhere(client: TestClient, rated_set: str) -> None:
         if any(path.endswith(end) for end in posts) or "/players/" in path or "/games/" in path:
             continue
         assert client.get(path, headers=PAGE).status_code in {200, 409, 422}, path
+
+
+def test_figures_and_dates_are_told_plainly() -> None:
+    assert [decimal(-0.4, 0), points(-0.2), decimal(-1.5, 1), decimal(None)] == [
+        "0",
+        "0",
+        "−1.5",
+        "–",
+    ]
+    assert [day("1852.??.??"), day("1851.06.21"), day("????.??.??"), day(None)] == [
+        "1852", "1851.06.21", "", "",
+    ]  # fmt: skip
 
 
 def test_a_game_so_far(client: TestClient) -> None:

@@ -638,8 +638,9 @@ def tuning_provenance(
 def pool_levels(history: stage.History) -> pl.DataFrame:
     """Return how strong the players of each period were: the level of the pool over time.
 
-    Means of a history's curves, so on its own scale: between distant times they rest on what the
-    model assumes about newcomers (see `milepost.history.eras`).
+    Means of a history's curves, so on its own scale: intrinsic Elo where it has move evidence. By
+    results alone, levels of distant times rest on what the model assumes about newcomers (see
+    `milepost.history.eras`).
 
     Returns
     -------
@@ -647,13 +648,13 @@ def pool_levels(history: stage.History) -> pl.DataFrame:
         `time`, `players`, `games`, `mean`, `lower`, `median`, `upper` (quartiles), `best` (mean of
         the ten highest; null of fewer than twenty players).
     """
-    mean = pl.col("mean")
+    mean = pl.col("mean" if history.moves is None else "intrinsic_mean")
     return (
         history.curves.group_by("time")
         .agg(
             pl.len().alias("players"),
             (pl.col("games").sum() / 2).round().cast(pl.Int64).alias("games"),
-            mean.mean(),
+            mean.mean().alias("mean"),
             mean.quantile(0.25, "linear").alias("lower"),
             mean.median().alias("median"),
             mean.quantile(0.75, "linear").alias("upper"),
@@ -672,6 +673,8 @@ def about(history: stage.History) -> str:
         fast = "fast games are left out"
     elif kept.get("fast") and kept.get("fast_games") is None:
         fast = "fast games count like the others"
+    elif kept.get("fast") and not kept["fast_games"]:
+        fast = "no game known as fast"
     elif kept.get("fast"):
         fast = f"{kept['fast_games']:,} fast games count like the others"
     joint = "" if history.moves is None else f", {history.moves.turns:,} turns of moves"

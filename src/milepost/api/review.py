@@ -24,7 +24,7 @@ from milepost.api.review_tables import (
     with_costs,
     with_pool,
 )
-from milepost.errors import InputError
+from milepost.errors import InputError, NotAnalysedError
 from milepost.intrinsic.calibration.calibration import Calibration
 from milepost.intrinsic.review.baselines import phase_baselines, shipped_pools
 from milepost.intrinsic.review.groups import (
@@ -201,7 +201,7 @@ def game_turns(
     Raises
     ------
     InputError
-        If no game, or several, begin so.
+        If no game, or several, begin so; `NotAnalysedError` if there is no evaluated turn at all.
     """
     how = plan or ReviewPlan()
     whole = decisions(
@@ -210,6 +210,8 @@ def game_turns(
     )  # fmt: skip
     ids = whole.table["game_id"].unique(maintain_order=True).to_list()
     hits = [each for each in ids if game is None or each.startswith(game)]
+    if not ids:
+        raise NotAnalysedError("no turn of these games is a choice that was evaluated")
     if len(hits) != 1:
         named = "several games are here" if game is None else f"{len(hits)} games are {game}"
         raise InputError(f"{named}: name one of {', '.join(ids[:5])}{' …' if len(ids) > 5 else ''}")

@@ -109,8 +109,14 @@ class Bench:
         ]
         return [*given, *own]
 
-    def history(self, identity: str, scale: str = "points") -> tuple[SavedHistory, History]:
+    def history(self, identity: str, scale: str | None = None) -> tuple[SavedHistory, History]:
         """Return a history by its id, on a scale (`milepost.History.on`).
+
+        Parameters
+        ----------
+        identity, scale
+            Which history, and the scale; `None` = its own, as on the command line: joint where
+            there is move evidence, else points.
 
         Raises
         ------
@@ -133,13 +139,13 @@ def _calibration_of(setup: str) -> str | None:
         return None
 
 
-@lru_cache(maxsize=3)
-def _load_history(folder: Path, stamp: int, scale: str) -> History:
+@lru_cache(maxsize=4)
+def _load_history(folder: Path, stamp: int, scale: str | None) -> History:
     """A history as it was at a time, on a scale; the last ones are held."""
     from milepost import api
 
-    if scale != "points":
-        return _load_history(folder, stamp, "points").on(scale)
+    if scale is not None:
+        return _load_history(folder, stamp, None).on(scale)
     return api.histories.load_history(folder)
 
 

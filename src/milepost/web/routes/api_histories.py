@@ -20,8 +20,11 @@ As = Annotated[Format, Query(alias="format")]
 Text = Annotated[str, Query(max_length=200)]
 Time = Annotated[str, Query(max_length=20, description="a year, or a date as YYYY-MM-DD")]
 Scale = Annotated[
-    Literal["points", "elo", "joint"],
-    Query(description="results alone; a line to printed Elos; with move evidence, intrinsic Elo"),
+    Literal["points", "elo", "joint"] | None,
+    Query(
+        description="results alone; a line to printed Elos; with move evidence, intrinsic Elo "
+        "[default: joint where there is move evidence, else points]"
+    ),
 ]
 
 
@@ -62,8 +65,16 @@ def rank(
     history_id: str,
     at: Time,
     within: Annotated[float, Query(ge=0, le=100)] = 1.0,
-    games: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
-    scale: Scale = "points",
+    games: Annotated[
+        int | None,
+        Query(
+            ge=0,
+            le=1_000_000,
+            description="so many games by then; 0 = all [default: 30, and only players whose skill "
+            "is fairly known; all if few are]",
+        ),
+    ] = None,
+    scale: Scale = None,
     form: As = Format.JSON,
 ) -> Response:
     """Return the ranking at a time."""
@@ -77,7 +88,7 @@ def curves(
     bench: TheBench,
     history_id: str,
     player: Annotated[list[str], Query(max_length=6)] = [],  # noqa: B006 - FastAPI copies it
-    scale: Scale = "points",
+    scale: Scale = None,
     form: As = Format.JSON,
 ) -> Response:
     """Return players' skill over time; without players, everybody's."""
@@ -101,7 +112,7 @@ def predict(bench: TheBench, history_id: str, a: Text, b: Text, at: Time) -> Cha
 @router.get("/histories/{history_id}/compare", tags=["histories"])
 def compare(
     bench: TheBench, history_id: str, a: Text, b: Text, time_a: Time, time_b: Time,
-    scale: Scale = "points",
+    scale: Scale = None,
 ) -> Compared:  # fmt: skip
     """Return whether A then was stronger than B then."""
     _, history = bench.history(history_id, scale)

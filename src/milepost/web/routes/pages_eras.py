@@ -12,7 +12,7 @@ from fastapi.responses import HTMLResponse, Response
 
 from milepost import api
 from milepost.errors import MilepostError
-from milepost.history.result import NameWarning
+from milepost.history.result import History, NameWarning
 from milepost.web.bench import TheBench
 from milepost.web.routes.api_histories import Scale, checked_time
 from milepost.web.shown.charts import chart_response
@@ -24,6 +24,9 @@ Name = Annotated[str, Query(max_length=200)]
 Time = Annotated[str, Query(max_length=20)]
 _MOST_RANKED = 30
 _MOST_CURVES = 6
+_JOINT = (
+    "The map from moves to Elo is taken as the same in every era: nothing in the data tests that."
+)
 
 
 @router.get("/eras")
@@ -43,14 +46,17 @@ def show_era(
     b: Name = "",
     time_a: Time = "",
     time_b: Time = "",
-    scale: Scale = "points",
+    scale: Scale = None,
 ) -> HTMLResponse:
     """Show a history: the list at a date, curves, two players compared, the level of the pool."""
     saved, history = bench.history(history_id)
+    scales = _scales_of(history)
     wrong: list[str] = []
-    if scale != "points":
-        history = _answer(wrong, lambda: bench.history(history_id, scale)[1], history)
-        scale = "points" if wrong else scale
+    if scale is not None:
+        asked = _answer(wrong, lambda: bench.history(history_id, scale)[1], None)
+        history = history if asked is None else asked
+    shown = scale if scale is not None and not wrong else next(iter(scales))
+    joint = shown == "joint"
     times = history.paths["time"].to_list()
     moment = at or _shown_time(times[-1])
     ranked = _answer(wrong, lambda: history.rank(checked_time(moment)), pl.DataFrame())
@@ -84,15 +90,19 @@ def show_era(
         wrong=wrong,
         levels=levels.to_dicts(),
         level_told=_level_told(levels),
-        scale=scale,
-        scale_lines=list(history.scale.lines),
+        scale=shown,
+        scales=scales,
+        joint=joint,
+        unit="intrinsic Elo" if joint else history.scale.unit,
+        option="" if list(scales) == ["points"] else f" --scale {shown}",
+        scale_lines=[_JOINT] if joint else list(history.scale.lines),
     )  # fmt: skip
 
 
 @router.get("/eras/{history_id}/charts/curves.{form}")
 def curves_chart(
     bench: TheBench, history_id: str, form: str, player: Name, narrow: bool = False,
-    scale: Scale = "points",
+    scale: Scale = None,
 ) -> Response:  # fmt: skip
     """Draw players' skill through time."""
     _, history = bench.history(history_id, scale)
@@ -104,12 +114,13 @@ def curves_chart(
 
 @router.get("/eras/{history_id}/charts/pool.{form}")
 def level_chart(
-    bench: TheBench, history_id: str, form: str, narrow: bool = False, scale: Scale = "points"
+    bench: TheBench, history_id: str, form: str, narrow: bool = False, scale: Scale = None
 ) -> Response:
     """Draw the level of the pool over time."""
     _, history = bench.history(history_id, scale)
     levels = api.histories.pool_levels(history)
-    return chart_response(pool_chart(levels, history.period), form, narrow=narrow)
+    unit = "intrinsic Elo" if history.moves is not None else "skill"
+    return chart_response(pool_chart(levels, history.period, unit), form, narrow=narrow)
 
 
 def _answer(wrong: list[str], ask: Any, otherwise: Any) -> Any:
@@ -119,8 +130,19 @@ def _answer(wrong: list[str], ask: Any, otherwise: Any) -> Any:
             warnings.simplefilter("ignore", NameWarning)
             return ask()
     except MilepostError as error:
-        wrong.append(str(error))
+        text = str(error)
+        wrong.append(f"{text[:1].upper()}{text[1:]}.")
         return otherwise
+
+
+def _scales_of(history: History) -> dict[str, str]:
+    """The scales that a history has, in words; the first is its own."""
+    found = {"points": "points, by results alone"}
+    if history.moves is not None:
+        found = {"joint": "intrinsic Elo, with move evidence", **found}
+    if history.curves["elo"].drop_nulls().len():
+        found["elo"] = "Elo, by a line to the printed ones"
+    return found
 
 
 def _shown_time(time: Any) -> str:

@@ -68,7 +68,8 @@ def problem_response(problem: Problem, accept: str, path: str) -> Response:
 
 
 def _page(problem: Problem) -> str:
-    title, detail = escape(problem.title), escape(problem.detail)
+    title, text = escape(problem.title), problem.detail
+    detail = escape(text[:1].upper() + text[1:] + ("" if text.endswith((".", "…")) else "."))
     home = "" if problem.status in {401, 421} else '<p><a href="/">Back to the start</a></p>'
     word = escape(HTTPStatus(problem.status).phrase) if problem.status in set(HTTPStatus) else ""
     return (

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 _BLUE, _ORANGE = PALETTE[0], PALETTE[1]
 
 
-def pool_chart(levels: pl.DataFrame, period: str | float) -> alt.TopLevelMixin:
+def pool_chart(levels: pl.DataFrame, period: str | float, unit: str) -> alt.TopLevelMixin:
     """Return the level of a pool over time: median, middle half, and the ten best."""
     import altair as alt
 
     times = [clock_of(time, period) for time in levels["time"]]
     table = levels.drop("time").with_columns(pl.Series("time", times, dtype=pl.Float64))
     x = year_axis("time", (min(times), max(times)))
-    y: Any = {"title": "skill", "scale": alt.Scale(zero=False)}
+    y: Any = {"title": unit, "scale": alt.Scale(zero=False)}
     base = alt.Chart(table).encode(x=x)
     names = ["median of all", "mean of the ten best"]
     lines = [("median", names[0], [1, 0]), ("best", names[1], [6, 3])]

@@ -64,14 +64,14 @@ def environment() -> Environment:
     made.filters |= {
         "points": points, "interval": interval, "number": number, "percent": percent,
         "when": when, "lasting": lasting, "query": query, "decimal": decimal,
-        "state_word": state_word,
+        "state_word": state_word, "day": day,
     }  # fmt: skip
     return made
 
 
 def points(value: float | None) -> str:
     """Rating points, or a dash."""
-    return "–" if value is None else f"{value:.0f}".replace("-", "−")
+    return decimal(value, 0)
 
 
 def interval(low: float | None, high: float | None) -> str:
@@ -94,12 +94,18 @@ def number(value: float | None, digits: int = 0) -> str:
 
 def decimal(value: float | None, digits: int = 2) -> str:
     """A figure with a real minus sign, or a dash."""
-    return "–" if value is None else f"{value:.{digits}f}".replace("-", "−")
+    # Adding nothing to what is rounded: minus nought is nought.
+    return "–" if value is None else f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
 
 
 def percent(value: float | None, digits: int = 1) -> str:
     """A share in per cent, or a dash."""
     return "–" if value is None else f"{100 * value:.{digits}f} %"
+
+
+def day(date: str | None) -> str:
+    """A date of a game without its unknown parts; nothing if it is not known."""
+    return (date or "").replace(".??", "").removeprefix("????")
 
 
 def when(seconds: float) -> str:

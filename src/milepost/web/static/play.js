@@ -243,8 +243,9 @@ async function guess() {
   });
   if (!answer.ok) return;
   const said = await answer.json();
+  const share = 100 * said.slip;
   slip.textContent = `Players of Elo ${elo.value} give away a pawn or more here in `
-    + `${(100 * said.slip).toFixed(1)} of 100 cases.`;
+    + `${share < 0.1 ? "fewer than 0.1" : share.toFixed(1)} of 100 cases.`;
 }
 
 ask([]);
