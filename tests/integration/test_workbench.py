@@ -114,6 +114,7 @@ def test_from_player_to_game_by_keyboard_alone(browser: Any, served: Served, don
     press_until(page, "section[aria-labelledby=games] a")
     page.keyboard.press("Enter")
     page.wait_for_selector(".position")
+    page.wait_for_load_state("load")  # keys are listened to once the script has run
     page.keyboard.press("End")
     page.wait_for_url("**ply=*")
     last = page.inner_text("#turn")
