@@ -14,7 +14,6 @@ from types import FrameType
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from milepost import __version__
 from milepost.cli.commands import (
@@ -46,7 +45,7 @@ from milepost.cli.commands import (
     tune,
 )
 from milepost.cli.commands.store import store_app
-from milepost.cli.moved import pointing
+from milepost.cli.help import Command, Group, pointing
 from milepost.errors import MilepostError
 
 _RESUMES = {
@@ -94,7 +93,7 @@ class _StopSignals:
 _stops = _StopSignals()
 
 
-class _Group(TyperGroup):
+class _Group(Group):
     """The commands, with errors turned into messages and exit codes."""
 
     def invoke(self, ctx: Any) -> Any:
@@ -119,7 +118,8 @@ app = typer.Typer(
     name="milepost",
     help="Measure skill: by the quality of moves, by results through time, with honest error bars.",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -141,43 +141,43 @@ def root(
     """Measure skill: by the quality of moves, by results through time, with honest error bars."""
 
 
-app.command("games")(games.games)
-app.command("results")(games.results)
-app.command("turns")(games.turns)
-app.command("players")(players.players)
+app.command("games", cls=Command)(games.games)
+app.command("results", cls=Command)(games.results)
+app.command("turns", cls=Command)(games.turns)
+app.command("players", cls=Command)(players.players)
 app.command("select", cls=pointing(select.MOVED))(select.select)
-app.command("analyse")(analyse.analyse)
-app.command("spreads")(spreads.spreads)
+app.command("analyse", cls=Command)(analyse.analyse)
+app.command("spreads", cls=Command)(spreads.spreads)
 app.command("fit", cls=pointing(fits.MOVED))(fits.fit)
-app.command("fit-line")(fits.fit_line)
-app.command("fit-row")(fit_rows.fit_row)
-app.command("models")(models.models)
-app.command("follow")(follow.follow)
-app.command("calibrate")(calibrate.calibrate)
-app.command("calibrations")(calibrate.calibrations)
-app.command("rate")(rate.rate)
-app.command("check")(check.check)
-app.command("review")(review.review)
-app.command("likelihood")(likelihood.likelihood)
-app.command("play")(play.play)
-app.command("guess")(play.guess)
+app.command("fit-line", cls=Command)(fits.fit_line)
+app.command("fit-row", cls=Command)(fit_rows.fit_row)
+app.command("models", cls=Command)(models.models)
+app.command("follow", cls=Command)(follow.follow)
+app.command("calibrate", cls=Command)(calibrate.calibrate)
+app.command("calibrations", cls=Command)(calibrate.calibrations)
+app.command("rate", cls=Command)(rate.rate)
+app.command("check", cls=Command)(check.check)
+app.command("review", cls=Command)(review.review)
+app.command("likelihood", cls=Command)(likelihood.likelihood)
+app.command("play", cls=Command)(play.play)
+app.command("guess", cls=Command)(play.guess)
 app.command("match", cls=bots.OfContenders)(bots.match)
-app.command("book")(bots.book)
-app.command("personify")(bots.personify)
+app.command("book", cls=Command)(bots.book)
+app.command("personify", cls=Command)(bots.personify)
 app.command("history", cls=pointing(history.MOVED))(history.history)
-app.command("rank")(questions.rank)
-app.command("predict")(questions.predict)
-app.command("compare")(questions.compare)
-app.command("career")(career.career)
-app.command("search")(career.search)
-app.command("norm")(norm.norm)
-app.command("inflation")(inflation.inflation)
+app.command("rank", cls=Command)(questions.rank)
+app.command("predict", cls=Command)(questions.predict)
+app.command("compare", cls=Command)(questions.compare)
+app.command("career", cls=Command)(career.career)
+app.command("search", cls=Command)(career.search)
+app.command("norm", cls=Command)(norm.norm)
+app.command("inflation", cls=Command)(inflation.inflation)
 app.command("tune", cls=pointing(tune.MOVED))(tune.tune)
-app.command("plot")(plot.plot)
-app.command("reproduce")(reproduce.reproduce)
-app.command("serve")(serve.serve)
+app.command("plot", cls=Command)(plot.plot)
+app.command("reproduce", cls=Command)(reproduce.reproduce)
+app.command("serve", cls=Command)(serve.serve)
 app.add_typer(store_app, name="store")
-app.command("demo")(demo.demo)
+app.command("demo", cls=Command)(demo.demo)
 
 
 def main() -> None:

@@ -1,30 +1,41 @@
-"""Options that have gone elsewhere: whoever still types one is told where."""
+"""Options that have other names now, or have gone elsewhere: whoever types an old one is told."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import typer
 
-from typer.core import TyperCommand
+RENAMED: dict[str, dict[str, str]] = {
+    "book": {"--least": "--min-count"},
+    "fit": {"--least": "--min-decisions"},
+    "fit-line": {"--least": "--min-decisions"},
+    "guess": {"--moves": "--top"},
+    "likelihood": {"--turns": "--turns-out"},
+    "personify": {"--least": "--min-games"},
+    "players": {"--most": "--top"},
+    "plot": {"--band": "--level"},
+    "predict": {"--first-mover": "--moves-first"},
+    "rank": {"--games": "--min-games", "--most": "--top"},
+    "rate": {"--least": "--min-turns", "--most": "--top"},
+    "review": {"--most": "--top"},
+    "search": {"--most": "--top"},
+    "select": {"--cap": "--max-games", "--within": "--elo-within"},
+    "tune": {"--by": "--best-by"},
+}
+"""Former names of options, by command; each still works in this version, with a note."""
 
 
-def pointing(moved: Mapping[str, str]) -> type[TyperCommand]:
-    """Return a kind of command that knows where its former options are.
-
-    Parameters
-    ----------
-    moved
-        Former options, as typed, with what to type now.
-    """
-
-    class Pointing(TyperCommand):
-        def parse_args(self, ctx: Any, args: list[str]) -> list[Any]:
-            for typed in args:
-                name = typed.partition("=")[0]
-                if name == "--":
-                    break
-                if name in moved:
-                    ctx.fail(f"{ctx.info_name} {name} is now {moved[name]}")
-            return super().parse_args(ctx, args)
-
-    return Pointing
+def renamed(name: str, args: list[str]) -> list[str]:
+    """Return what was typed, with the present names of options; a note says which were old."""
+    former = RENAMED.get(name, {})
+    answer = []
+    for place, typed in enumerate(args):
+        if typed == "--":
+            return answer + args[place:]
+        option, equals, value = typed.partition("=")
+        now = former.get(option)
+        if now is None:
+            answer.append(typed)
+            continue
+        typer.echo(f"note: {option} is now {now}; version 0.3 will drop the old name", err=True)
+        answer.append(f"{now}{equals}{value}")
+    return answer

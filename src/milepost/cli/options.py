@@ -3,51 +3,119 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
 
 import typer
+
+from milepost.cli import show
+
+
+def choice(name: str, values: Sequence[str], help: str, **more: Any) -> Any:  # noqa: A002
+    """Return an option that takes one of a few words.
+
+    A misspelt word is refused with a suggestion before anything is read; shells complete the words.
+
+    Parameters
+    ----------
+    name
+        The option, with its dashes.
+    values
+        What it takes.
+    help
+        What it is for; the words are listed behind.
+    more
+        As `typer.Option` takes it; `metavar` is what stands for a word, `listed=False` if the help
+        names the words itself.
+    """
+    words = f"{', '.join(values[:-1])} or {values[-1]}"
+    text = f"{help.rstrip('.')}: {words}." if more.pop("listed", True) else help
+    metavar = more.pop("metavar", name.lstrip("-").upper())
+    return typer.Option(
+        name,
+        metavar=metavar,
+        help=text,
+        callback=_among(name, tuple(values)),
+        autocompletion=lambda incomplete: [word for word in values if word.startswith(incomplete)],
+        **more,
+    )
+
+
+def _among(name: str, values: tuple[str, ...]) -> Callable[..., Any]:
+    """Return a check that a value, or each of several, is one of a few words."""
+
+    def check(ctx: typer.Context, given: Any) -> Any:
+        if given is None or ctx.resilient_parsing:
+            return given
+        from milepost.errors import InputError
+        from milepost.io.suggest import did_you_mean
+
+        for typed in given if isinstance(given, list | tuple) else [given]:
+            if typed not in values:
+                raise InputError(
+                    f"{name}: expected one of {', '.join(values)}; got {typed!r}"
+                    f"{did_you_mean(typed, values)}"
+                )
+        return given
+
+    return check
+
 
 Inputs = Annotated[
     list[str],
     typer.Argument(
         metavar="INPUT...",
-        help="PGN files, folders, patterns, or - for standard input; plain, .gz, .bz2 or .zst. "
-        "Tables that milepost wrote will do where they hold what is needed.",
+        help="PGN files, folders, patterns, or - for standard input; also .gz, .bz2 and .zst. "
+        "Tables written by milepost work too.",
     ),
 ]
 Output = Annotated[
     str,
     typer.Option(
-        "--output", "-o", metavar="OUT", help="The table to write; - is standard output, as CSV."
+        "--output",
+        "-o",
+        metavar="OUT",
+        help="The table to write (.parquet, .csv or .ndjson); - is standard output, as CSV.",
     ),
 ]
 Format = Annotated[
     str | None,
-    typer.Option("--format", help="parquet, csv or ndjson, if the ending of OUT does not say."),
+    choice(
+        "--format",
+        ("parquet", "csv", "ndjson"),
+        "The kind of table, if the ending of OUT does not tell",
+    ),
 ]
 Errors = Annotated[
     str | None,
     typer.Option(
         "--errors",
         metavar="FILE",
-        help="The errors table [default: beside OUT, as NAME.errors.csv].",
+        help="Write what was wrong with the games to this table.",
+        show_default="beside OUT, as NAME.errors.csv",
     ),
 ]
 Strict = Annotated[
-    bool, typer.Option("--strict", help="Exit with 1 if a game was broken or unreadable.")
+    bool, typer.Option("--strict", help="Exit with code 1 if a game cannot be read to its end.")
 ]
 Workers = Annotated[
-    int, typer.Option("--workers", "-j", min=1, help="Processes.", show_default="all cores")
+    int, typer.Option("--workers", "-j", min=1, help="Processes to use.", show_default="all cores")
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
+Quiet = Annotated[
+    bool,
+    typer.Option(
+        "--quiet", "-q", callback=show.set_quiet, help="No progress, no summary and no notes."
+    ),
+]
 Aliases = Annotated[
     str | None,
     typer.Option(
-        "--aliases", metavar="FILE", help="A table with the columns spelling and name: who is who."
+        "--aliases", metavar="FILE", help="A table of spellings: columns spelling and name."
     ),
 ]
 KeepDuplicates = Annotated[
-    bool, typer.Option("--keep-duplicates", help="Report duplicate games, but keep them.")
+    bool,
+    typer.Option("--keep-duplicates", help="Keep duplicate games; they are reported all the same."),
 ]
 
 
@@ -70,30 +138,29 @@ Mapping = Annotated[
     typer.Option(
         "--map",
         metavar="FIELD=COLUMN,...",
-        help="For tables: which columns hold time, player_1, player_2, score ...: see milepost "
-        "results.",
+        help="Which columns of a table hold time, player_1, player_2 and score; milepost results "
+        "-h lists the rest.",
     ),
 ]
 KeepNames = Annotated[
-    bool, typer.Option("--keep-names", help="For tables: leave the players' names as they are.")
+    bool, typer.Option("--keep-names", help="Leave the names in a table as they are.")
 ]
 SkipFast = Annotated[
     bool,
     typer.Option(
         "--skip-fast/--with-fast",
-        help="Leave out games flagged in a column fast, or of the speed rapid, blitz or bullet.",
+        help="Leave out rapid, blitz and bullet games, and those marked in a column fast.",
     ),
 ]
-FromYear = Annotated[
-    int | None, typer.Option("--from", metavar="YEAR", help="Games since this year.")
-]
-ToYear = Annotated[int | None, typer.Option("--to", metavar="YEAR", help="Games up to this year.")]
+FromYear = Annotated[int | None, typer.Option("--from", metavar="YEAR", help="First year.")]
+ToYear = Annotated[int | None, typer.Option("--to", metavar="YEAR", help="Last year.")]
 Period = Annotated[
     str,
     typer.Option(
         "--period",
-        help="year, month, day, event, game, or a length in years (blocks of 365.2425 days from "
-        "1970, shown by their first day: 1 is no calendar year).",
+        metavar="PERIOD",
+        help="Games of one period share a skill: year, month, day, event, game, or a length in "
+        "years such as 0.5 (blocks counted from 1970).",
     ),
 ]
 Settings = Annotated[
@@ -101,43 +168,53 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="An option of the model (sigma=300, draw=share, newcomers=company), tolerance or "
-        "max_sweeps; may be given several times. A wrong name lists those there are.",
+        help="An option of the model, such as sigma=300, draw=share or newcomers=company; also "
+        "tolerance and max_sweeps. Repeatable. A wrong name lists them all.",
     ),
 ]
 Preset = Annotated[
     str,
-    typer.Option(
+    choice(
         "--preset",
-        help="The numbers that are not given: chess, plain, or auto (chess for games of chess).",
+        ("auto", "chess", "plain"),
+        "Where numbers you do not give come from: chess, plain, or auto (chess if the games are "
+        "chess).",
+        listed=False,
     ),
 ]
 Threads = Annotated[
-    int | None, typer.Option("--workers", "-j", min=1, max=2, help="Threads.", show_default="1")
+    int | None,
+    typer.Option("--workers", "-j", min=1, max=2, help="Threads to use.", show_default="1"),
 ]
 HistoryFolder = Annotated[
-    str, typer.Argument(metavar="HISTORY_DIR", help="A history saved by milepost history --save.")
+    str, typer.Argument(metavar="HISTORY_DIR", help="A folder written by milepost history --save.")
 ]
 AnswerTable = Annotated[
     str | None,
-    typer.Option("--output", "-o", metavar="OUT", help="Write a table; - is standard output."),
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="OUT",
+        help="Write the answer to this table; - is standard output.",
+    ),
 ]
 AtTime = Annotated[
     str,
     typer.Option(
         "--at",
         metavar="TIME",
-        help="A year, a month (1972-07), a date (1972-07-11), a number, or now (the last time "
-        "with games).",
+        help="A year, a month (1972-07), a date (1972-07-11), or now (the last period with games).",
     ),
 ]
 Scale = Annotated[
     str | None,
-    typer.Option(
+    choice(
         "--scale",
-        help="points or results (results alone), elo (the same, by a straight line to the Elos "
-        "printed beside the games), or joint (intrinsic Elo: results and moves).",
-        show_default="joint where there is move evidence, else points",
+        ("points", "results", "elo", "joint"),
+        "points or results (from results alone), elo (the same, fitted to the Elos in the games), "
+        "or joint (Elo from results and moves).",
+        listed=False,
+        show_default="joint if there is move evidence, else points",
     ),
 ]
 
@@ -183,20 +260,23 @@ def read_period(text: str) -> str | float:
         return text
 
 
-Plan = Annotated[
-    str, typer.Option("--plan", help="bullet, quick, standard, reference, single or multipv.")
-]
+PLANS = ("bullet", "quick", "standard", "reference", "single", "multipv")
+Plan = Annotated[str, choice("--plan", PLANS, "How the engine searches")]
 Depth = Annotated[
-    int | None, typer.Option("--depth", min=1, help="Another depth than the plan's own.")
+    int | None, typer.Option("--depth", min=1, help="Search to this depth instead of the plan's.")
 ]
 Engine = Annotated[
     str | None,
     typer.Option(
         "--engine",
-        help="A UCI engine [default: STOCKFISH_EXECUTABLE, stockfish on the PATH, /usr/games].",
+        metavar="PATH",
+        help="A UCI engine.",
+        show_default="$STOCKFISH_EXECUTABLE, or the stockfish that is installed",
     ),
 ]
 EngineOptions = Annotated[
     list[str] | None,
-    typer.Option("--engine-option", metavar="NAME=VALUE", help="A UCI option; repeatable."),
+    typer.Option(
+        "--engine-option", metavar="NAME=VALUE", help="Set an option of the engine; repeatable."
+    ),
 ]

@@ -32,6 +32,47 @@ _NAMED = {
 }
 
 
+class _Volume:
+    """How much the running command says: set by -q and -v, reset when a command begins."""
+
+    quiet = False
+    verbose = False
+
+
+def reset_volume() -> None:
+    """Say as much as usual."""
+    _Volume.quiet = _Volume.verbose = False
+
+
+def set_quiet(value: bool) -> bool:
+    """Take `-q`: no notes."""
+    _Volume.quiet = value
+    return value
+
+
+def set_verbose(value: bool) -> bool:
+    """Take `-v`: details as well."""
+    _Volume.verbose = value
+    return value
+
+
+def note(text: str) -> None:
+    """Tell something worth knowing on standard error, unless the command is quiet."""
+    if not _Volume.quiet:
+        say(text, err=True)
+
+
+def detail(text: str) -> None:
+    """Tell on standard error how a figure was made, if details are asked for."""
+    if _Volume.verbose:
+        say(text, err=True)
+
+
+def warn(text: str) -> None:
+    """Warn on standard error, however quiet the command is."""
+    say(f"warning: {text}", err=True)
+
+
 class Teller:
     """Takes the news of one job; itself a `milepost.io.progress.Report`, and does nothing."""
 

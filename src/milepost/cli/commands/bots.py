@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
 from milepost.cli import options, show
+from milepost.cli.help import Command
 
 
-class OfContenders(TyperCommand):
+class OfContenders(Command):
     """A command whose arguments look like options: "--elo 1600" is one contender, in quotes."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[Any]:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from milepost.cli import show
+from milepost.cli.help import Command, Group
 
 DELTA = "delta"
 """The text log of the draft paper: a format of exports, and a kind of imports."""
@@ -14,6 +15,7 @@ MOST_REFUSED = 20
 """So many refused rows are named."""
 
 store_app = typer.Typer(
+    cls=Group,
     help="Look at, check, tidy, merge and move evaluation stores.",
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -22,7 +24,7 @@ store_app = typer.Typer(
 Folder = Annotated[str, typer.Argument(metavar="DIR", help="The evaluation store.")]
 
 
-@store_app.command()
+@store_app.command(cls=Command)
 def info(folder: Folder) -> None:
     """Show the set-ups in a store, with positions, moves, depths and bytes."""
     from milepost.api.analyses import store_info
@@ -41,7 +43,7 @@ def info(folder: Folder) -> None:
     typer.echo(f"{about.files} files, {about.bytes:,} bytes{each}")
 
 
-@store_app.command()
+@store_app.command(cls=Command)
 def verify(folder: Folder) -> None:
     """Check every file of a store against the digest in its name; exit code 1 if one is bad."""
     from milepost.api.analyses import open_store
@@ -54,7 +56,7 @@ def verify(folder: Folder) -> None:
         raise typer.Exit(1)
 
 
-@store_app.command()
+@store_app.command(cls=Command)
 def compact(folder: Folder) -> None:
     """Put all evaluations into one file, each once."""
     from milepost.api.analyses import open_store
@@ -65,7 +67,7 @@ def compact(folder: Folder) -> None:
     typer.echo(f"{before} files -> {path or 'nothing in the store'}")
 
 
-@store_app.command()
+@store_app.command(cls=Command)
 def merge(
     folder: Folder,
     others: Annotated[list[str], typer.Argument(metavar="OTHER...", help="Stores to take from.")],
@@ -83,7 +85,7 @@ def merge(
             )
 
 
-@store_app.command()
+@store_app.command(cls=Command)
 def export(
     folder: Folder,
     output: Annotated[
@@ -125,7 +127,7 @@ def export(
     typer.echo(f"{what} of set-up {written.setup} -> {output}", err=True)
 
 
-@store_app.command("import")
+@store_app.command("import", cls=Command)
 def import_(
     folder: Folder,
     inputs: Annotated[
