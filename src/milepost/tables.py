@@ -7,6 +7,7 @@ anything else that speaks the Arrow interface in.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -101,9 +102,34 @@ class Table:
         except pl.exceptions.PolarsError as error:
             # The first line says what; the others are hints for those who write expressions.
             reason = str(error).strip().splitlines()[0]
-            raise TableError(
-                f"the {self.name} table holds a value of a wrong type: {reason}"
-            ) from error
+            types = {column.name: column.dtype for column in self.columns}
+            wrong = wrong_value(frame, types) or f"holds a value of a wrong type: {reason}"
+            raise TableError(f"the {self.name} table {wrong}") from error
+
+
+def wrong_value(frame: pl.DataFrame, types: Mapping[str, Any]) -> str:
+    """Say which value of a table has the wrong type, and in which row; empty if all can be read.
+
+    Parameters
+    ----------
+    frame
+        The table as it was read.
+    types
+        The types that columns shall have; `None` = any.
+    """
+    for name, dtype in types.items():
+        if dtype is None or name not in frame.columns:
+            continue
+        try:
+            read = frame[name].cast(dtype, strict=False)
+        except pl.exceptions.PolarsError:
+            return f"has a column {name} of a wrong type: {frame.schema[name]}"
+        wrong = (read.is_null() & frame[name].is_not_null()).arg_true()
+        if len(wrong):
+            kind = "a number" if dtype.is_numeric() else f"of the type {dtype}"
+            value = frame[name][wrong[0]]
+            return f"has {value!r} in row {wrong[0] + 1}, column {name}: not {kind}"
+    return ""
 
 
 def is_frame(data: Any) -> bool:

@@ -40,6 +40,8 @@ from milepost.games.players.resolve import people
 from milepost.games.results.from_table import parse_mapping
 from milepost.games.results.standings import standings
 from milepost.games.selection.criteria import (
+    FIRST_YEAR,
+    LAST_YEAR,
     Criteria,
     Selection,
     count_reasons,
@@ -59,6 +61,8 @@ from milepost.io.work import Frames, WorkFolder, run_tasks, source_identity
 from milepost.tables import ERRORS, GAMES, RESULTS, TURNS, as_frame
 
 __all__ = [
+    "FIRST_YEAR",
+    "LAST_YEAR",
     "NOT_STANDARD",
     "Criteria",
     "Selection",

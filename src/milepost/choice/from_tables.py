@@ -12,7 +12,8 @@ import polars as pl
 
 from milepost.choice.checks import OUTSIDE, Floats, Ints
 from milepost.errors import TableError
-from milepost.tables import CONTEXT, OPTION, SPREADS, as_frame
+from milepost.io.suggest import did_you_mean
+from milepost.tables import CONTEXT, OPTION, SPREADS, as_frame, wrong_value
 
 _YES = ["1", "1.0", "true", "yes", "x"]
 _NO = ["0", "0.0", "false", "no", ""]
@@ -57,7 +58,7 @@ def option_arrays(
     if missing:
         raise TableError(
             f"the table of options has no column {', '.join(missing)}; "
-            f"found {', '.join(frame.columns)}"
+            f"found {', '.join(frame.columns)}{did_you_mean(missing[0], frame.columns)}"
         )
     if not len(frame):
         raise TableError("the table of options is empty")
@@ -71,7 +72,10 @@ def option_arrays(
         )
     except pl.exceptions.PolarsError as error:
         reason = str(error).strip().splitlines()[0]
-        raise TableError(f"the table of options holds a value of a wrong type: {reason}") from error
+        numeric = [value, *(depth_values or []), *(name for name in (weight, rating) if name)]
+        wrong = wrong_value(frame, dict.fromkeys(numeric, pl.Float64))
+        wrong = wrong or f"holds a value of a wrong type: {reason}"
+        raise TableError(f"the table of options {wrong}") from error
     empty = (numbers["key"].is_null() | numbers["value"].is_null()).arg_true()
     if len(empty):
         raise TableError(

@@ -16,6 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from milepost import __version__
+from milepost.cli import show
 from milepost.cli.commands import (
     analyse,
     bots,
@@ -100,7 +101,8 @@ class _Group(Group):
         try:
             return super().invoke(ctx)
         except MilepostError as error:
-            typer.echo(f"milepost: {error}", err=True)
+            show.explain(error)
+            show.say(f"milepost: {error}", err=True)
             raise typer.Exit(1) from error
         except KeyboardInterrupt:
             kept = ctx.invoked_subcommand in _RESUMES

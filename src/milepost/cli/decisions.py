@@ -18,15 +18,22 @@ if TYPE_CHECKING:
 
 Store = Annotated[
     str | None,
-    typer.Option("--store", metavar="DIR", help="The evaluation store, for games and turns."),
+    typer.Option(
+        "--store", metavar="DIR", help="The evaluation store; needed for games and turns."
+    ),
 ]
 Setup = Annotated[
-    str | None, typer.Option("--setup", help="Digest of the set-up, if the store holds several.")
+    str | None,
+    typer.Option(
+        "--setup",
+        help="Which engine set-up to use, if the store holds several (milepost store info lists "
+        "them).",
+    ),
 ]
 Players = Annotated[
     list[str] | None,
     typer.Option(
-        "--player", metavar="NAME", help="Only turns of this player: a name or part; repeatable."
+        "--player", metavar="NAME", help="Only this player: a name or part of it; repeatable."
     ),
 ]
 Named = Annotated[
@@ -34,12 +41,13 @@ Named = Annotated[
     typer.Option(
         "--calibration",
         metavar="NAME|FILE",
-        help="A calibration: a file, or one that comes with the package [default: the one for the "
-        "set-up of the evaluations].",
+        help="A calibration file, or one that comes with the package.",
+        show_default="the one that suits the evaluations",
     ),
 ]
 Force = Annotated[
-    bool, typer.Option("--force", help="Use the calibration for another engine set-up as well.")
+    bool,
+    typer.Option("--force", help="Use the calibration even if it is for another engine set-up."),
 ]
 Level = Annotated[
     float, typer.Option("--level", min=0.01, max=0.999, help="Probability of the intervals.")
@@ -74,7 +82,8 @@ def read_decisions(
 
     if store is None and not find_sources(inputs).are_tables:
         raise InputError(
-            "games need a store of evaluations: --store DIR (milepost analyse makes one)"
+            "games need their evaluations: add --store DIR (milepost analyse makes one); a table "
+            "must end in .csv, .tsv, .parquet or .ndjson"
         )
     try:
         with caveats_told(word), show.progress("reading", quiet=quiet) as tell:

@@ -32,7 +32,7 @@ def _volume(
         bool,
         typer.Option(
             "--verbose", "-v", callback=show.set_verbose, expose_value=False,
-            help="Also show details of how the figures were made.",
+            help="Also show details of how figures were made, and where an error arose.",
         ),
     ] = False,
 ) -> None:  # fmt: skip

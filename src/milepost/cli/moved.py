@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-RENAMED: dict[str, dict[str, str]] = {
+RENAMED: dict[str, dict[str, str | tuple[str, str]]] = {
     "book": {"--least": "--min-count"},
     "fit": {"--least": "--min-decisions"},
     "fit-line": {"--least": "--min-decisions"},
@@ -18,24 +18,44 @@ RENAMED: dict[str, dict[str, str]] = {
     "rate": {"--least": "--min-turns", "--most": "--top"},
     "review": {"--most": "--top"},
     "search": {"--most": "--top"},
-    "select": {"--cap": "--max-games", "--within": "--elo-within"},
+    "select": {
+        "--cap": "--max-games",
+        "--within": "--elo-within",
+        "--years": ("--from", "--to"),
+    },
     "tune": {"--by": "--best-by"},
 }
 """Former names of options, by command; each still works in this version, with a note."""
 
 
 def renamed(name: str, args: list[str]) -> list[str]:
-    """Return what was typed, with the present names of options; a note says which were old."""
+    """Return what was typed, with the present names of options; a note says which were old.
+
+    Parameters
+    ----------
+    name
+        The command.
+    args
+        What was typed behind it.
+    """
     former = RENAMED.get(name, {})
-    answer = []
-    for place, typed in enumerate(args):
-        if typed == "--":
-            return answer + args[place:]
+    answer: list[str] = []
+    waiting = list(args)
+    while waiting:
+        typed = waiting.pop(0)
         option, equals, value = typed.partition("=")
+        if typed == "--":
+            return [*answer, typed, *waiting]
         now = former.get(option)
         if now is None:
             answer.append(typed)
             continue
-        typer.echo(f"note: {option} is now {now}; version 0.3 will drop the old name", err=True)
-        answer.append(f"{now}{equals}{value}")
+        names = " and ".join([now] if isinstance(now, str) else now)
+        typer.echo(f"note: {option} is now {names}; version 0.3 will drop the old name", err=True)
+        if isinstance(now, str):
+            answer.append(f"{now}{equals}{value}")
+            continue
+        # A span, as in 1991-1994 or 1994, becomes its two ends.
+        first, dash, last = (value if equals else waiting.pop(0) if waiting else "").partition("-")
+        answer += [now[0], first, now[1], last if dash else first]
     return answer

@@ -15,7 +15,7 @@ _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0"
 Set = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="KEY=VALUE", help="An option of the model (see below); repeatable."
+        "--set", metavar="KEY=VALUE", help="An option of the model, listed above; repeatable."
     ),
 ]
 

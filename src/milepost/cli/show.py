@@ -68,6 +68,14 @@ def detail(text: str) -> None:
         say(text, err=True)
 
 
+def explain(error: BaseException) -> None:
+    """Tell where an error arose, if details are asked for."""
+    import traceback
+
+    if _Volume.verbose:
+        typer.echo("".join(traceback.format_exception(error)), err=True)
+
+
 def warn(text: str) -> None:
     """Warn on standard error, however quiet the command is."""
     say(f"warning: {text}", err=True)
@@ -269,6 +277,18 @@ def summarise(summary: Summary, output: str, errors_path: str | None, *, rows: s
     ):
         say.append(f"  what and where: {errors_path}")
     typer.echo("\n".join(say), err=True)
+
+
+def refuse_nothing(games: int, inputs: Sequence[str]) -> None:
+    """Refuse input in which there is no game: it is hardly what was meant."""
+    from milepost.errors import InputError
+    from milepost.io.sources import find_sources
+
+    if games:
+        return
+    empty = all(source.size == 0 for source in find_sources(inputs))
+    why = "nothing is in it" if empty else "is it PGN, or a table with rows?"
+    raise InputError(f"no games in {', '.join(inputs[:3])}{' …' if len(inputs) > 3 else ''}: {why}")
 
 
 def leave_if_strict(summary: Summary, *, strict: bool) -> None:

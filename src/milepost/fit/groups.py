@@ -19,7 +19,8 @@ from milepost.fit.methods.reference import ReferenceModel
 from milepost.fit.uncertainty.bootstrap import Bootstrap
 from milepost.io.progress import Progress, Report
 from milepost.io.shown import Shown
-from milepost.tables import as_frame
+from milepost.io.suggest import did_you_mean
+from milepost.tables import as_frame, wrong_value
 
 FIELDS = ("decision", "value", "chosen", "group", "weight", "rating")
 """What a mapping of a table with one row an option may name."""
@@ -41,6 +42,7 @@ def parse_fields(text: str) -> dict[str, str]:
         if not equals or not column or field not in FIELDS:
             raise InputError(
                 f"expected field=column with a field of {', '.join(FIELDS)}, got {part!r}"
+                f"{did_you_mean(part.partition('=')[0], FIELDS)}"
             )
         mapping[field] = column
     return mapping
@@ -76,6 +78,7 @@ def split_decisions(
     if missing:
         raise TableError(
             f"there is no column {', '.join(missing)} to part by; found {', '.join(frame.columns)}"
+            f"{did_you_mean(missing[0], frame.columns)}"
         )
     is_spreads = isinstance(frame.schema.get("values"), pl.List)
     if not is_spreads and {"game_id", "values"} <= set(frame.columns):
@@ -84,6 +87,11 @@ def split_decisions(
         needed = ("decision", "value", "chosen")
         named = {field: field for field in FIELDS if field in needed or field in frame.columns}
         named |= dict(fields or {})
+        # Before it is parted: the row is then that of the user's table.
+        numeric = [named[field] for field in ("value", "weight", "rating") if field in named]
+        wrong = wrong_value(frame, dict.fromkeys(numeric, pl.Float64))
+        if wrong:
+            raise TableError(f"the table of options {wrong}")
     parts: dict[tuple[Any, ...], pl.DataFrame] = {(): frame}
     if by:
         kept = frame.drop_nulls(list(by))

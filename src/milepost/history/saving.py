@@ -41,6 +41,7 @@ from milepost.history.result import History, Kept
 from milepost.history.sweeping import Sweeping
 from milepost.history.ttt.graph import Longs
 from milepost.io.files import cannot_write, make_folder, read_table, write_table, write_text
+from milepost.io.suggest import did_you_mean
 from milepost.tables import CURVES
 
 _FORMAT = 2
@@ -130,6 +131,11 @@ def load_history(folder: str | Path) -> History:
     folder = Path(folder)
     try:
         about = json.loads((folder / "history.json").read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        near = [path.parent.name for path in Path().glob("*/history.json")]
+        raise InputError(
+            f"there is no saved history in {folder}{did_you_mean(folder, near)}"
+        ) from error
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{folder} holds no history: {error}") from error
     form = about.get("format") if isinstance(about, dict) else None

@@ -31,6 +31,8 @@ UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 """What reading a damaged file raises; a panic is what polars calls a mistake of its own."""
 _PARTIAL = ".partial"
 _ENDINGS = {".parquet": "parquet", ".csv": "csv", ".ndjson": "ndjson", ".jsonl": "ndjson"}
+_READ_AS = {**_ENDINGS, ".tsv": "csv"}
+"""What is read by which ending: values between tabs are read, but not written."""
 
 
 def format_of(path: str | Path, given: str | None = None) -> str:
@@ -319,7 +321,7 @@ def read_table(path: str | Path, table: Table | None = None) -> pl.DataFrame:
             empty = not where if isinstance(where, bytes) else not Path(path).stat().st_size
             frame = pl.DataFrame() if empty else pl.read_ndjson(where, infer_schema_length=None)
         else:
-            raise InputError(f"{path}: not a table (expected one of {', '.join(_ENDINGS)})")
+            raise InputError(f"{path}: not a table (expected one of {', '.join(_READ_AS)})")
     except (*UNREADABLE, EOFError) as error:
         first_line = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
         raise InputError(f"cannot read the table {path}: {first_line}") from error
@@ -338,15 +340,41 @@ def _read_csv(where: str | bytes, path: str | Path) -> pl.DataFrame:
             first = file.read(2)
     if first in _UTF16:
         raise InputError(f"{path} is UTF-16 text: save it as UTF-8")
-    frame = pl.read_csv(where, infer_schema=False)
-    only = frame.columns[0] if len(frame.columns) == 1 else ""
-    for mark, name in ((";", "semicolons"), ("\t", "tabs")):
-        if mark in only:
-            raise InputError(
-                f"{path} has one column, {only[:40]!r}: its values seem to be separated by {name}; "
-                "save it with commas"
-            )
-    return unguarded(frame)
+    separator = _separator(where, path)
+    frame = unguarded(pl.read_csv(where, infer_schema=False, separator=separator))
+    return _with_decimal_points(frame) if separator == ";" else frame
+
+
+def _separator(where: str | bytes, path: str | Path) -> str:
+    """What stands between the values: a comma, unless the heading has more of something else."""
+    if isinstance(where, bytes):
+        heading = where[:_HEADING].split(b"\n")[0].decode("utf-8", errors="replace")
+    else:
+        # polars unpacks by itself what is compressed.
+        heading = pl.read_csv(
+            where, infer_schema=False, has_header=False, n_rows=1, separator="\x1f", quote_char=None
+        ).item(0, 0)
+    counts = {mark: _outside_quotes(heading or "").count(mark) for mark in (",", ";", "\t")}
+    return max(counts, key=lambda mark: counts[mark])
+
+
+_HEADING = 100_000
+"""So many bytes of a file are looked at to find the end of its first line."""
+
+
+def _outside_quotes(line: str) -> str:
+    return "".join(line.split('"')[::2])
+
+
+def _with_decimal_points(frame: pl.DataFrame) -> pl.DataFrame:
+    """Read 3,5 as three and a half: where values stand between semicolons, commas are decimal."""
+    decimal = [
+        name
+        for name in frame.columns
+        if frame[name].str.contains(",", literal=True).any()
+        and frame[name].str.contains(r"^\s*-?\d*(,\d+)?\s*$").all()
+    ]
+    return frame.with_columns(pl.col(decimal).str.replace(",", ".", literal=True))
 
 
 def typed_table(frame: pl.DataFrame, table: Table, path: str | Path) -> pl.DataFrame:
@@ -378,7 +406,7 @@ def typed_table(frame: pl.DataFrame, table: Table, path: str | Path) -> pl.DataF
 
 
 def _form_of_table(path: str | Path) -> str | None:
-    return _ENDINGS.get(Path(plain_name(str(path))).suffix)
+    return _READ_AS.get(Path(plain_name(str(path))).suffix)
 
 
 def _as_json(made: Mapping[str, Any]) -> str:

@@ -20,7 +20,7 @@ from milepost.errors import InputError
 
 STDIN = "-"
 COMPRESSED = (".gz", ".bz2", ".zst")
-TABLE_ENDINGS = (".parquet", ".csv", ".ndjson", ".jsonl")
+TABLE_ENDINGS = (".parquet", ".csv", ".tsv", ".ndjson", ".jsonl")
 _PIECE_BYTES = 1 << 16
 _PLAIN_BYTES = 1 << 23
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from milepost.errors import InputError, MilepostError
+from milepost.io.suggest import did_you_mean
 
 if TYPE_CHECKING:
     import polars as pl
@@ -136,6 +137,8 @@ def find_experiments(names: list[str]) -> list[Experiment]:
     for name in names:
         chosen = [each for each in known.values() if name in {each.name, each.paper}]
         if not chosen:
-            raise InputError(f"no experiment {name!r}; there are {', '.join(known)}")
+            raise InputError(
+                f"no experiment {name!r}; there are {', '.join(known)}{did_you_mean(name, known)}"
+            )
         found += [each for each in chosen if each not in found]
     return found

@@ -17,7 +17,7 @@ Store = Annotated[
     str, typer.Option("--store", metavar="DIR", help="The evaluation store; made if there is none.")
 ]
 BookMoves = Annotated[
-    int, typer.Option("--book-moves", min=0, help="Moves a side that are book and left out.")
+    int, typer.Option("--book-moves", min=0, help="Opening moves to skip per side.")
 ]
 
 
@@ -27,7 +27,8 @@ def analyse(
     plan: options.Plan = "quick",
     depth: options.Depth = None,
     width: Annotated[
-        int | None, typer.Option("--width", min=1, help="Moves to search, for the plan multipv.")
+        int | None,
+        typer.Option("--width", min=1, help="How many moves to search, for the plan multipv."),
     ] = None,
     engine: options.Engine = None,
     engine_option: options.EngineOptions = None,
@@ -36,8 +37,8 @@ def analyse(
         typer.Option(
             "--jury",
             metavar="KEY=VALUE;...",
-            help="A further member of a jury that differs in plan, depth, width or engine, such as "
-            "depth=12; repeatable. All are stored apart, and their average beside them.",
+            help="Add a jury member that differs in plan, depth, width or engine, such as "
+            "depth=12; repeatable. Each is stored, and so is the average.",
         ),
     ] = None,
     player: Annotated[
@@ -45,12 +46,14 @@ def analyse(
         typer.Option(
             "--player",
             metavar="NAME",
-            help="Only the moves of this player: a name, a part of it, or a key; repeatable.",
+            help="Only the moves of this player: a name or part of it; repeatable.",
         ),
     ] = None,
     every_turn: Annotated[
         bool,
-        typer.Option("--every-turn", help="Also book, repetition and only-move turns."),
+        typer.Option(
+            "--every-turn", help="Also evaluate opening moves, repetitions and forced moves."
+        ),
     ] = False,
     book_moves: BookMoves = 8,
     workers: options.Workers = options.ALL_CORES,
@@ -59,30 +62,32 @@ def analyse(
         typer.Option(
             "--cluster",
             metavar="auto|ADDRESS",
-            help="Run on a Ray cluster: auto starts or joins one (needs milepost[cluster]).",
+            help="Run on a Ray cluster; auto starts or joins one (needs milepost[cluster]).",
         ),
     ] = None,
     timeout: Annotated[
         float,
-        typer.Option("--timeout", min=1.0, help="Seconds after which a search counts as hanging."),
+        typer.Option("--timeout", min=1.0, help="Seconds before a search counts as hanging."),
     ] = 600.0,
     errors: Annotated[
         str | None,
         typer.Option(
             "--errors",
             metavar="FILE",
-            help="Write the positions that failed, with the reasons, to this table.",
+            help="Write the positions that failed, and why, to this table.",
         ),
     ] = None,
     strict: Annotated[
         bool,
-        typer.Option("--strict", help="Exit with 1 also if a game was broken or unreadable."),
+        typer.Option("--strict", help="Exit with code 1 also if a game cannot be read to its end."),
     ] = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Let an engine score every legal move of every turn at every depth; store it for ever.
+    """Evaluate every legal move with an engine and save the results.
 
-    Exits with 1 if a position failed; all others are stored.
+    Values of all depths are kept. Positions already in the store are not searched again.
+
+    Exits with code 1 if a position failed; all others are saved.
     """
     from milepost.api.analyses import (
         AnalysisInterruptedError,
@@ -106,6 +111,7 @@ def analyse(
     with show.progress("reading", quiet=quiet) as tell:
         turns, wrong = read_turns(inputs, book_moves=book_moves, workers=workers, progress=tell)
     lost = show.tell_wrong(wrong, quiet=quiet)
+    show.refuse_nothing(len(turns) + len(wrong), inputs)
     try:
         with show.progress("analysing", quiet=quiet, unit="positions") as tell:
             analysis = run(

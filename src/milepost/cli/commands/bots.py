@@ -26,26 +26,29 @@ def match(
         list[str],
         typer.Argument(
             metavar="CONTENDER...",
-            help='Each in quotes, as options: "--elo 1600 --plan quick"; another engine: '
-            "\"--uci PATH --nodes 10000 --uci-option 'Skill Level=3'\".",
+            help="Each one in quotes, as options: '--elo 1600 --plan quick'. Another engine: \"--"
+            "uci PATH --nodes 10000 --uci-option 'Skill Level=3'\".",
         ),
     ],
-    output: Annotated[str, typer.Option("--output", "-o", metavar="PGN", help="The games.")],
-    games: Annotated[int, typer.Option("--games", min=1, help="Of each pair.")] = 100,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="PGN", help="Write the games to this PGN file.")
+    ],
+    games: Annotated[int, typer.Option("--games", min=1, help="Games for each pair.")] = 100,
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same games.")] = 2011,
     resign: Annotated[
         float,
-        typer.Option("--resign", help="A bot resigns so many pawns behind; 0 = never."),
+        typer.Option("--resign", help="A bot resigns when this many pawns behind; 0 = never."),
     ] = 10.0,
     opening: Annotated[
-        str | None, typer.Option("--opening", metavar="FEN", help="The first position.")
+        str | None, typer.Option("--opening", metavar="FEN", help="Start from this position.")
     ] = None,
     workers: options.Workers = options.ALL_CORES,
     quiet: options.Quiet = False,
 ) -> None:
-    """Let bots play each other, or any UCI engine: every one every other, colours in turn.
+    """Let bots and other UCI engines play each other.
 
-    Interrupted, it goes on where it was.
+    Everyone plays everyone, with alternating colours. An interrupted match goes on where it
+    stopped.
     """
     from milepost import api
 
@@ -77,22 +80,28 @@ def match(
 
 def book(
     inputs: options.Inputs,
-    output: Annotated[str, typer.Option("--output", "-o", metavar="BIN", help="The book.")],
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="BIN", help="Write the book to this file.")
+    ],
     elo: Annotated[
         str | None,
-        typer.Option("--elo", metavar="LOW-HIGH", help="Only moves of players of these ratings."),
+        typer.Option(
+            "--elo", metavar="LOW-HIGH", help="Only moves by players rated in this range."
+        ),
     ] = None,
     player: Annotated[
-        str | None, typer.Option("--player", help="Only moves of this player.")
+        str | None, typer.Option("--player", help="Only moves by this player.")
     ] = None,
-    moves: Annotated[int, typer.Option("--moves", min=1, help="Moves of each game.")] = 8,
+    moves: Annotated[
+        int, typer.Option("--moves", min=1, help="Moves to take from the start of each game.")
+    ] = 8,
     least: Annotated[
-        int, typer.Option("--least", min=1, help="Leave out moves played less often.")
+        int, typer.Option("--min-count", min=1, help="Leave out moves played less often than this.")
     ] = 2,
     workers: options.Workers = options.ALL_CORES,
     quiet: options.Quiet = False,
 ) -> None:
-    """Make a weighted opening book of games, in the Polyglot format."""
+    """Make an opening book (Polyglot) from games."""
     from milepost import api
     from milepost.errors import InputError
 
@@ -116,27 +125,39 @@ def book(
 
 def personify(
     inputs: options.Inputs,
-    player: Annotated[str, typer.Option("--player", help="Who: a name, or a part of one.")],
+    player: Annotated[str, typer.Option("--player", help="Whose games: a name or part of it.")],
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="JSON", help="The agent; no name is in it.")
+        str,
+        typer.Option(
+            "--output", "-o", metavar="JSON", help="Write the agent to this file; it holds no name."
+        ),
     ],
     store: Annotated[
-        str, typer.Option("--store", metavar="DIR", help="Where evaluations are kept.")
+        str,
+        typer.Option("--store", metavar="DIR", help="The evaluation store; made if there is none."),
     ] = "evaluations",
     plan: Annotated[
-        str, typer.Option("--plan", help="bullet, quick or standard; the bot must use the same.")
+        str,
+        options.choice(
+            "--plan",
+            ("bullet", "quick", "standard"),
+            help="How the engine searches: bullet, quick or standard; the bot must use the same.",
+            listed=False,
+        ),
     ] = "bullet",
     engine: options.Engine = None,
     calibration: Annotated[
-        str | None, typer.Option("--calibration", metavar="FILE", help="Another calibration.")
+        str | None, typer.Option("--calibration", metavar="FILE", help="Use this calibration.")
     ] = None,
-    least: Annotated[int, typer.Option("--least", min=5, help="Games that are needed.")] = 20,
+    least: Annotated[
+        int, typer.Option("--min-games", min=5, help="Refuse to fit fewer games than this.")
+    ] = 20,
     workers: options.Workers = options.ALL_CORES,
     quiet: options.Quiet = False,
 ) -> None:
-    """Fit an agent to one person's games, for milepost play --agent.
+    """Fit a bot to one person's games, for milepost play --agent.
 
-    Says what it gains on games that were held out, and whether a style was found at all.
+    Says how much better it predicts games left out of the fit, and whether it found a style at all.
     """
     from milepost import api
 

@@ -16,14 +16,17 @@ if TYPE_CHECKING:
 
 def calibrate(
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help="The calibration (JSON).")
+        str,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write the calibration to this JSON file."
+        ),
     ],
     inputs: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="[INPUT]...",
-            help="Games of rated players: PGN files, folders, patterns or tables; none for a "
-            "bridge.",
+            help="Games of rated players: PGN files, folders, patterns or tables. Leave it out "
+            "with --bridge.",
         ),
     ] = None,
     store: Annotated[
@@ -31,28 +34,42 @@ def calibrate(
         typer.Option(
             "--store",
             metavar="DIR",
-            help="The evaluation store of the games; of a bridge, where its evaluations are kept "
-            "[default: beside FILE].",
+            help="Store with the games' evaluations. With --bridge: where its own are kept, "
+            "beside FILE by default.",
         ),
     ] = None,
     name: Annotated[
-        str | None, typer.Option("--name", help="Its name [default: that of the file].")
+        str | None,
+        typer.Option(
+            "--name",
+            help="Name of the calibration.",
+            show_default="the name of the file",
+        ),
     ] = None,
     maps: Annotated[
-        str, typer.Option("--maps", help="Maps to try, with commas [default: all six].")
+        str,
+        typer.Option(
+            "--maps",
+            help="Maps to try, separated by commas.",
+            show_default="all",
+        ),
     ] = "",
-    folds: Annotated[int, typer.Option("--folds", min=2, help="Folds, by game.")] = 5,
+    folds: Annotated[
+        int,
+        typer.Option("--folds", min=2, help="Folds for cross-validation; a game is never split."),
+    ] = 5,
     repeats: Annotated[
         int,
-        typer.Option("--repeats", min=1, help="Random cuts that the errors are means of."),
+        typer.Option("--repeats", min=1, help="Random splits to average the errors over."),
     ] = 30,
-    seed: Annotated[int, typer.Option("--seed", help="Draws folds and pieces.")] = 2011,
+    seed: Annotated[int, typer.Option("--seed", help="Seed for folds and samples.")] = 2011,
     c_line: Annotated[
         str | None,
         typer.Option(
             "--c-line",
             metavar="FILE|A,B",
-            help="The line of c of a reference period: a calibration, or c = A + B x Elo.",
+            help="The line of c from a reference period: a calibration file, or A,B for c = A + B"
+            " x Elo.",
         ),
     ] = None,
     whole_games: Annotated[
@@ -60,21 +77,30 @@ def calibrate(
         typer.Option(
             "--whole-games",
             metavar="INPUT",
-            help="Further games, evaluated whole, to measure the variation of players and their "
-            "form by; repeatable [default: the same games].",
+            help="More games, fully evaluated, to measure how players and their form vary; "
+            "repeatable.",
+            show_default="the same games",
         ),
     ] = None,
     whole_store: Annotated[
         str | None,
-        typer.Option("--whole-store", metavar="DIR", help="The store of those [default: --store]."),
+        typer.Option(
+            "--whole-store",
+            metavar="DIR",
+            help="Store of the --whole-games.",
+            show_default="--store",
+        ),
     ] = None,
     setup: shared.Setup = None,
     plan: Annotated[
         str | None,
-        typer.Option(
+        options.choice(
             "--plan",
-            help="Evaluations of this plan, or those of a deeper one cut to its depth (bullet of "
-            "quick); of a bridge, the plan to evaluate with [default: quick].",
+            options.PLANS,
+            help="Use evaluations of this plan; deeper ones are cut to its depth. With --bridge: "
+            "the plan to evaluate with.",
+            listed=False,
+            show_default="quick",
         ),
     ] = None,
     bridge: Annotated[
@@ -82,21 +108,23 @@ def calibrate(
         typer.Option(
             "--bridge",
             metavar="NAME|FILE",
-            help="Carry this calibration over to another engine or plan, on positions that come "
-            "with the package; no games are needed.",
+            help="Carry this calibration over to another engine or plan, using positions that "
+            "come with the package. Needs no games.",
         ),
     ] = None,
     engine: options.Engine = None,
     engine_option: options.EngineOptions = None,
     positions: Annotated[
-        int | None, typer.Option("--positions", min=100, help="Positions of a bridge.")
+        int | None,
+        typer.Option("--positions", min=100, help="With --bridge: how many positions to evaluate."),
     ] = None,
     workers: options.Workers = options.ALL_CORES,
     quiet: options.Quiet = False,
 ) -> None:
-    """Fit maps between Elo and agents to games of rated players; choose one; write it down.
+    """Make a calibration: what moves say about Elo for one engine.
 
-    With --bridge: carry a calibration over to an engine of your own instead.
+    Fits several maps between Elo and the model's players to games of rated players, and keeps the
+    one that predicts best. With --bridge: carries a calibration over to an engine of your own.
     """
     from pathlib import Path
 
@@ -185,11 +213,11 @@ def _bridge(
 def calibrations(
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", metavar="OUT", help="Write them to this table."),
+        typer.Option("--output", "-o", metavar="OUT", help="Write the list to this table."),
     ] = None,
     form: options.Format = None,
 ) -> None:
-    """List the calibrations that come with the package, and what each rests on."""
+    """List the calibrations that come with the package."""
     from milepost import api
     from milepost.io.files import write_table
 

@@ -12,18 +12,18 @@ from milepost.cli.commands.questions import load, tell_of_scale, written
 
 def career(
     folder: options.HistoryFolder,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The player: the name, or a part.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The player: a name or part of it.")],
     wins: Annotated[
-        int, typer.Option("--wins", min=0, help="So many of the best wins.")
+        int, typer.Option("--wins", min=0, help="How many of the best wins to show.")
     ] = 5,
     scale: options.Scale = None,
     output: options.AnswerTable = None,
     form: options.Format = None,
-) -> None:  # fmt: skip
-    """Sum up a player's career: years, games, peak, draw margin, and the best wins.
+) -> None:
+    """Sum up a career: years, games, peak and best wins.
 
-    A best win is one over an opponent who was strong then, the standard deviation taken off; each
-    opponent counts once. The table written with -o holds these wins.
+    Best wins are those over the strongest opponents of their time (by skill minus its uncertainty),
+    one for each opponent. -o writes them to a table.
     """
     found = load(folder, scale)
     with show.warnings_told():
@@ -52,15 +52,18 @@ def career(
 
 def search(
     folder: options.HistoryFolder,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A name, a part, or nearly so.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="A name, part of one, or a near miss.")
+    ],
     most: Annotated[
-        int | None, typer.Option("--most", min=1, help="So many players.", show_default="20")
+        int | None,
+        typer.Option("--top", min=1, help="How many players to show.", show_default="20"),
     ] = None,
     scale: options.Scale = None,
     output: options.AnswerTable = None,
     form: options.Format = None,
 ) -> None:
-    """Search a saved history for players: by a part of the name, or a name spelled nearly so."""
+    """Find players in a history, even by a misspelt name."""
     import polars as pl
 
     found = load(folder, scale)

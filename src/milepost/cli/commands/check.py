@@ -24,19 +24,25 @@ def check(
     store: shared.Store = None,
     player: Annotated[
         list[str] | None,
-        typer.Option("--player", metavar="NAME", help="Whom to test in full; repeatable."),
+        typer.Option(
+            "--player", metavar="NAME", help="Player to test in full, with --full; repeatable."
+        ),
     ] = None,
     full: Annotated[
         bool, typer.Option("--full", help="Test the players named with --player in full.")
     ] = False,
     elo: Annotated[
         list[str] | None,
-        typer.Option("--elo", metavar="NAME=ELO", help="A rating from before it; repeatable."),
+        typer.Option(
+            "--elo", metavar="NAME=ELO", help="A player's rating before the event; repeatable."
+        ),
     ] = None,
     ratings: Annotated[
         str | None,
         typer.Option(
-            "--ratings", metavar="FILE", help="A table of such ratings: player, elo, rating_sd."
+            "--ratings",
+            metavar="FILE",
+            help="A table of such ratings: columns player, elo and rating_sd.",
         ),
     ] = None,
     later_elo: Annotated[
@@ -44,7 +50,8 @@ def check(
         typer.Option(
             "--later-elo",
             metavar="NAME=ELO",
-            help="A rating from after it: for the sensitivity table of a full test alone.",
+            help="A player's rating after the event; only used in the sensitivity table of a full"
+            " test.",
         ),
     ] = None,
     known_games: Annotated[
@@ -52,7 +59,8 @@ def check(
         typer.Option(
             "--known-games",
             metavar="PATH",
-            help="Games from before the event: the full test then also starts at the novelty.",
+            help="Games played before the event. A full test then also starts at each game's "
+            "first new move.",
         ),
     ] = None,
     after_round: Annotated[
@@ -64,42 +72,60 @@ def check(
     ] = False,
     names: Annotated[
         bool,
-        typer.Option("--names", help="Show names; without it players are numbered."),
+        typer.Option("--names", help="Show names instead of numbers."),
     ] = False,
     sort: Annotated[
-        str, typer.Option("--sort", metavar="seed|name|index", help="The order of the rows.")
+        str,
+        options.choice(
+            "--sort",
+            ("seed", "name", "index"),
+            metavar="seed|name|index",
+            help="Sort rows by seed, name or index.",
+            listed=False,
+        ),
     ] = "seed",
     output: Annotated[
         str | None,
         typer.Option(
-            "--output", "-o", metavar="OUT", help="Write the table (or all figures, as .json)."
+            "--output",
+            "-o",
+            metavar="OUT",
+            help="Write the table; a name ending in .json gets all figures.",
         ),
     ] = None,
     report: Annotated[
         str | None,
-        typer.Option("--report", metavar="FILE", help="Write a printable report (HTML or PDF)."),
+        typer.Option("--report", metavar="FILE", help="Write a page to print (HTML or PDF)."),
     ] = None,
     reply: Annotated[
         str | None,
-        typer.Option("--reply", metavar="FILE", help="The player's reply, put into the report."),
+        typer.Option(
+            "--reply", metavar="FILE", help="Text file with the player's reply, for the report."
+        ),
     ] = None,
     analyse: Annotated[
         bool,
-        typer.Option(
-            "--analyse/--no-analyse", help="First let an engine score the turns that are missing."
-        ),
+        typer.Option("--analyse/--no-analyse", help="Analyse missing positions first."),
     ] = True,
     plan: Annotated[
-        str | None, typer.Option("--plan", help="The search plan, if the store holds several.")
+        str | None,
+        options.choice(
+            "--plan",
+            options.PLANS,
+            help="Which search plan to use, if the store holds several.",
+            listed=False,
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Draws the simulated performances.")] = 2011,
+    seed: Annotated[
+        int, typer.Option("--seed", help="Seed for the simulated performances.")
+    ] = 2011,
     workers: options.Workers = options.ALL_CORES,
     quiet: options.Quiet = False,
 ) -> None:
-    """Compare performances with honest play: evidence with its false-alarm rate and power.
+    """Compare performances with honest play, for fair-play review.
 
-    Screens every player of an event; with --player NAME --full also tests one performance in full.
-    A figure is evidence, never a judgement on a person.
+    Screens every player of an event; --player NAME --full also tests one performance in full. Each
+    figure comes with its false-alarm rate and power. It is evidence, never a verdict on a person.
     """
     from milepost import api
     from milepost.errors import InputError

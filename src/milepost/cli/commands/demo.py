@@ -23,11 +23,14 @@ _ENGINE_TURNS = 12
 
 def demo(
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FOLDER", help="Where everything goes.")
+        str, typer.Option("--output", "-o", metavar="FOLDER", help="Folder for the files.")
     ] = "demo-output",
     workers: options.Workers = options.ALL_CORES,
 ) -> None:
-    """Run the main job on the bundled sample; end with ratings, plots and where they lie."""
+    """Try it: rate a sample of games and draw the charts.
+
+    Ends with a list of the files it wrote.
+    """
     from milepost.api.games import Target, parse_mapping, write_games, write_results, write_turns
 
     folder = Path(output)

@@ -18,32 +18,35 @@ def fit_row(
     output: Annotated[
         str,
         typer.Option(
-            "--output", "-o", metavar="CSV", help="The results file; one row a file is added to it."
+            "--output", "-o", metavar="CSV", help="The results file; each game file adds a row."
         ),
     ],
     store: Annotated[
         str | None,
         typer.Option(
-            "--store", metavar="DIR", help="The evaluation store [default: beside the results]."
+            "--store",
+            metavar="DIR",
+            help="The evaluation store.",
+            show_default="beside the results file",
         ),
     ] = None,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Earlier rows of the same file go.")
+        bool, typer.Option("--replace", help="Replace earlier rows of the same file.")
     ] = False,
     plan: options.Plan = "quick",
     depth: options.Depth = None,
     engine: options.Engine = None,
     engine_option: options.EngineOptions = None,
     book_moves: Annotated[
-        int, typer.Option("--book-moves", min=0, help="Moves a side that are left out.")
+        int, typer.Option("--book-moves", min=0, help="Opening moves to skip per side.")
     ] = 8,
     workers: options.Workers = options.ALL_CORES,
     quiet: options.Quiet = False,
 ) -> None:
-    """Go from games through the engine to one row a file in a results file: s, c, error, match.
+    """Analyse game files and add one row of fits for each.
 
-    What the store holds already is not analysed again. The fit is that of the 2011 paper; for
-    intervals, other models and groups use milepost fit on the same store.
+    A row holds s, c, error and match rate, fitted as in the 2011 paper. Positions already in the
+    store are not analysed again. For intervals, other models and groups use milepost fit.
     """
     from milepost.api import agents
 

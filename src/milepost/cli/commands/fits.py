@@ -37,23 +37,28 @@ Fields = Annotated[
     typer.Option(
         "--map",
         metavar="FIELD=COLUMN,...",
-        help="For a table with one row an option: which column is the decision, the value, "
-        "chosen, and perhaps the group (a game, a day), the weight, the rating.",
+        help="For a table with one row per option: which column is the decision, the value and "
+        "chosen, and perhaps the group (a game, a day), the weight or the rating.",
     ),
 ]
 Outside = Annotated[
     str,
-    typer.Option(
+    options.choice(
         "--outside",
-        help="Choices outside the listed options: bound (as good as the worst) or exclude.",
+        ("bound", "exclude"),
+        help="What to do with choices that are not among the options: bound (as good as the "
+        "worst) or exclude.",
+        listed=False,
     ),
 ]
 Least = Annotated[
-    int, typer.Option("--least", min=2, help="Leave out groups with fewer decisions.")
+    int, typer.Option("--min-decisions", min=2, help="Leave out groups with fewer decisions.")
 ]
 Output = Annotated[
     str | None,
-    typer.Option("--output", "-o", metavar="OUT", help="Write the fits to this table."),
+    typer.Option(
+        "--output", "-o", metavar="OUT", help="Write the fits to this table; - is standard output."
+    ),
 ]
 _SHOWN_REFERENCE = ("n", "outside", "c", "sd", "c_low", "c_high")
 _SHOWN_LINE = (
@@ -90,25 +95,38 @@ def fit(
     store: shared.Store = None,
     by: Annotated[
         list[str] | None,
-        typer.Option("--by", metavar="COLUMN", help="Fit each value apart; repeatable."),
+        typer.Option(
+            "--by",
+            metavar="COLUMN",
+            help="Fit each value of this column separately; repeatable. For games: player, event,"
+            " phase and so on.",
+        ),
     ] = None,
     output: Output = None,
     method: Annotated[
         str | None,
         typer.Option(
             "--method",
-            help="percentile, likelihood, moments, grid (the paper's plain search); reference: the "
-            "one-parameter agents of 2009 [default: percentile; likelihood where the constant is "
-            "fitted].",
+            help="How to fit: percentile, likelihood, moments, grid (the paper's plain search) or"
+            " reference (the one-parameter agents of 2009).",
+            show_default="percentile; likelihood if the constant is fitted",
         ),
     ] = None,
     settings: Set = None,
     covariance: Annotated[
         str,
-        typer.Option("--covariance", help="sandwich, information (likelihood), bootstrap or none."),
+        options.choice(
+            "--covariance",
+            ("sandwich", "information", "bootstrap", "none"),
+            help="How to find the intervals: sandwich, information (likelihood only), bootstrap "
+            "or none.",
+            listed=False,
+        ),
     ] = "sandwich",
-    seed: Annotated[int, typer.Option("--seed", help="For the bootstrap.")] = 2011,
-    resamples: Annotated[int, typer.Option("--resamples", min=2, help="For the bootstrap.")] = 200,
+    seed: Annotated[int, typer.Option("--seed", help="For --covariance bootstrap.")] = 2011,
+    resamples: Annotated[
+        int, typer.Option("--resamples", min=2, help="For --covariance bootstrap.")
+    ] = 200,
     outside: Outside = "bound",
     least: Least = 30,
     fields: Fields = None,
@@ -117,17 +135,18 @@ def fit(
     workers: options.Workers = options.ALL_CORES,
     quiet: options.Quiet = False,
 ) -> None:
-    """Fit agents (s, c) to decisions: of a store and games, or of any table of options.
+    """Fit a model of choice to decisions: chess or any table.
 
-    Pawns are put on the log scale of the 2011 paper and capped 4 under the best; values of another
-    table (--map) are taken as they are, without a cap.
+    Finds sensitivity s and consistency c of the chooser, with intervals. Chess values are put on
+    the log scale of the 2011 paper and capped 4 pawns below the best; values of your own table
+    (--map) are taken as they are.
 
-    --set takes curve (invexp, ipa, ipb, secha, sechb, a mixture as ipa+ipb), ratio (powers, shares,
-    product, blend), difference (log, raw, win-probability), constant (C of the log scale; fit to
-    fit it), cap (0 = none), tie_shift, lapse (a share, or fit), lapse_kernel (flat, shares), depths
-    (groups as 1-2,3-4,10), combine (additive, averaged, geometric, mixture), utilities (loss,
-    first); s, c and kappa are given then, not fitted. With --method reference: K, width,
-    prior_range, prior (mean,sd).
+    --set takes curve (invexp, ipa, ipb, secha, sechb, or a mixture such as ipa+ipb), ratio (powers,
+    shares, product, blend), difference (log, raw, win-probability), constant (of the log scale, or
+    fit), cap (0 = none), tie_shift, lapse (a share, or fit), lapse_kernel (flat, shares), depths
+    (groups such as 1-2,3-4,10), combine (additive, averaged, geometric, mixture) and utilities
+    (loss, first). s, c and kappa fix a value instead of fitting it. With --method reference: K,
+    width, prior_range and prior (mean,sd).
     """
     from milepost.api import agents
     from milepost.cli.settings import read_settings
@@ -147,10 +166,11 @@ def fit(
     agents.check_fit(model, None if is_reference else method, errors)
     columns = read_map(fields)
     given = shared.read_decisions(inputs, store, setup=setup, workers=workers, quiet=quiet)
+    by = _columns(by or [], given)
     with show.progress("fitting", quiet=quiet, unit="groups") as tell:
         fits = agents.fit_agents(
             given,
-            by or [],
+            by,
             model,
             method=None if is_reference else method,
             covariance=errors,
@@ -159,22 +179,38 @@ def fit(
             least=least,
             progress=tell,
         )
-    told = {"model": model, "method": method or "", "covariance": errors, "by": ",".join(by or []),
+    told = {"model": model, "method": method or "", "covariance": errors, "by": ",".join(by),
             "outside": outside}  # fmt: skip
     made = provenance_of("fit", told, given)
-    _deliver(fits, model, by or [], given.names, output, form, made, quiet=quiet)
+    _deliver(fits, model, by, given.names, output, form, made, quiet=quiet)
+
+
+def _columns(by: list[str], given: Decisions) -> list[str]:
+    """The columns meant: whoever chose is the player, as in milepost rate."""
+    columns = given.table.columns
+    return [
+        "mover" if name == "player" and name not in columns and "mover" in columns else name
+        for name in by
+    ]
 
 
 def fit_line(
     inputs: options.Inputs,
     by: Annotated[
         str,
-        typer.Option("--by", metavar="COLUMN", help="Numbers: where each group stands (its Elo)."),
+        typer.Option(
+            "--by", metavar="COLUMN", help="A column of numbers: where each group stands (its Elo)."
+        ),
     ],
     store: shared.Store = None,
     output: Output = None,
     method: Annotated[
-        str, typer.Option("--method", help="percentile, likelihood or moments.")
+        str,
+        typer.Option(
+            "--method",
+            help="How to fit: percentile, likelihood or moments.",
+            show_default="percentile; likelihood if the constant is fitted",
+        ),
     ] = "percentile",
     settings: Set = None,
     outside: Outside = "bound",
@@ -185,9 +221,10 @@ def fit_line(
     workers: options.Workers = options.ALL_CORES,
     quiet: options.Quiet = False,
 ) -> None:
-    """Fit groups, put their c on a line, and fit s again: the table of the 2011 paper.
+    """Fit groups along a line of c: the table of the 2011 paper.
 
-    --set takes the options of the model as in milepost fit; s and c are fitted here.
+    Fits s and c of each group, puts c on a straight line, then fits s again. --set takes the
+    options of milepost fit, but not s and c.
     """
     from milepost.api import agents
     from milepost.cli.settings import read_settings
@@ -294,8 +331,8 @@ def _show_fits(table: pl.DataFrame, by: list[str]) -> None:
             "-"
             if row["constant_low"] is None
             else _ends(row["constant_low"], row["constant_high"]),
-            f"{100 * row['mm_projected']:.1f}/{100 * row['mm_actual']:.1f}",
-            f"{row['ad_projected']:.3f}/{row['ad_actual']:.3f}",
+            f"{100 * row['mm_actual']:.1f}/{100 * row['mm_projected']:.1f}",
+            f"{row['ad_actual']:.3f}/{row['ad_projected']:.3f}",
             f"{row['qfit']:.3f}" + ("" if row["converged"] else " NOT CONVERGED"),
         ]
         for row in table.iter_rows(named=True)
@@ -307,7 +344,7 @@ def _show_fits(table: pl.DataFrame, by: list[str]) -> None:
         for place in range(len(columns))
         if place < first or any(row[place] != "-" for row in rows)
     ]
-    title = f"{table['model'][0]}, {table['method'][0]} fits; match and error: projected/actual"
+    title = f"{table['model'][0]}, {table['method'][0]} fits; match and error: actual/projected"
     show.print_table(
         [columns[place] for place in used],
         [[row[place] for place in used] for row in rows],

@@ -16,7 +16,8 @@ def follow(
     source: Annotated[
         str,
         typer.Argument(
-            metavar="INPUT", help="NDJSON, one decision a line: a file, or - for standard input."
+            metavar="INPUT",
+            help="NDJSON with one decision per line: a file, or - for standard input.",
         ),
     ],
     calibration: Annotated[
@@ -24,12 +25,12 @@ def follow(
         typer.Option(
             "--calibration",
             metavar="NAME",
-            help="Follow the Elo as well, by this calibration; decisions need depth_values.",
+            help="Also follow the Elo, using this calibration; decisions then need depth_values.",
         ),
     ] = None,
     prior: Annotated[
         str | None,
-        typer.Option("--prior", metavar="MEAN,SD", help="What is known of the Elo beforehand."),
+        typer.Option("--prior", metavar="MEAN,SD", help="What you know of the Elo beforehand."),
     ] = None,
     level: shared.Level = 0.95,
     state: Annotated[
@@ -37,22 +38,22 @@ def follow(
         typer.Option(
             "--state",
             metavar="FILE",
-            help="Go on from this file, if it is there, and keep it up to date.",
+            help="Resume from this file if it exists, and keep it up to date.",
         ),
     ] = None,
     settings: Set = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Say after each decision what is known of its chooser: NDJSON in, NDJSON out, line by line.
+    """Track skill live, decision by decision (NDJSON in and out).
 
     A line in: {"chooser": "Ada", "values": [3.1, 2.5, 0.4], "chosen": 0}, and perhaps "group" (a
-    game, a day), "id", "weight", "depth_values" (one list a depth). Lines of milepost spreads
-    --format ndjson will do. A line out has the posterior of the chooser's apparent competence c
-    (agents of 2009), with --calibration also of the Elo: mean, sd and interval. What is no decision
-    is told by its line, the rest goes on, and the command ends with 1.
+    game, a day), "id", "weight" or "depth_values" (one list per depth). Lines written by milepost
+    spreads --format ndjson work too. A line out: what is known of the chooser's c (the agents of
+    2009), and with --calibration of the Elo: mean, sd and interval. Bad lines are reported by
+    number and skipped; the exit code is then 1.
 
     --set takes K (0.1, in the unit of the values), width (10), prior_range (0,10) and prior
-    (mean,sd: what is known of c beforehand).
+    (mean,sd: what you know of c beforehand).
     """
     import json
 

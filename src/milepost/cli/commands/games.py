@@ -20,7 +20,7 @@ def games(
     workers: options.Workers = options.ALL_CORES,
     quiet: options.Quiet = False,
 ) -> None:
-    """Read PGN games with their moves, clocks and evaluations; write the games table."""
+    """Read PGN into a table of games, moves included."""
     from milepost.api.games import Target, write_games
 
     target = Target(output, form, errors)
@@ -33,6 +33,7 @@ def games(
             workers=workers,
             progress=tell,
         )
+    show.refuse_nothing(summary.games, inputs)
     if not quiet:
         show.summarise(summary, output, target.errors_path, rows="games")
     show.leave_if_strict(summary, strict=strict)
@@ -46,8 +47,8 @@ def results(
         typer.Option(
             "--map",
             metavar="FIELD=COLUMN,...",
-            help="For tables: which columns hold time, player_1, player_2, score (or points_1 and "
-            "points_2), first_mover ...; FIELD:=VALUE is the same value for every row.",
+            help="Which columns of a table hold time, player_1, player_2, score (or points_1 and "
+            "points_2), first_mover and so on; FIELD:=VALUE gives every row the same value.",
         ),
     ] = None,
     require_moves: Annotated[
@@ -56,7 +57,7 @@ def results(
     ] = False,
     keep_names: Annotated[
         bool,
-        typer.Option("--keep-names", help="For tables: leave the players' names as they are."),
+        typer.Option("--keep-names", help="Leave the names in a table as they are."),
     ] = False,
     form: options.Format = None,
     errors: options.Errors = None,
@@ -65,7 +66,7 @@ def results(
     strict: options.Strict = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Read who beat whom, from PGN headers alone or from any table; write the results table."""
+    """Read who beat whom, from PGN or any table."""
     from milepost.api.games import Target, parse_mapping, write_results
 
     target = Target(output, form, errors)
@@ -80,6 +81,7 @@ def results(
             keep_duplicates=keep_duplicates,
             progress=tell,
         )
+    show.refuse_nothing(summary.games, inputs)
     if not quiet:
         show.summarise(summary, output, target.errors_path, rows="results")
     show.leave_if_strict(summary, strict=strict)
@@ -91,7 +93,7 @@ def turns(
     book_moves: Annotated[
         int,
         typer.Option(
-            "--book-moves", min=0, help="Moves a side that are marked as book (2009 paper: 12)."
+            "--book-moves", min=0, help="Opening moves per side to mark as book (2009 paper: 12)."
         ),
     ] = 8,
     form: options.Format = None,
@@ -102,7 +104,7 @@ def turns(
     workers: options.Workers = options.ALL_CORES,
     quiet: options.Quiet = False,
 ) -> None:
-    """Read PGN or a games table; write the turns table: every decision with its position."""
+    """Read PGN into a table of decisions with their positions."""
     from milepost.api.games import Target, write_turns
 
     target = Target(output, form, errors)
@@ -116,6 +118,7 @@ def turns(
             workers=workers,
             progress=tell,
         )
+    show.refuse_nothing(summary.games, inputs)
     if not quiet:
         show.summarise(summary, output, target.errors_path, rows="turns")
     show.leave_if_strict(summary, strict=strict)

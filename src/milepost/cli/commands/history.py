@@ -26,26 +26,39 @@ def history(
     output: Annotated[
         str | None,
         typer.Option(
-            "--output", "-o", metavar="OUT", help="The curves table; - is standard output, as CSV."
+            "--output",
+            "-o",
+            metavar="OUT",
+            help="Write the curves to this table; - is standard output, as CSV.",
         ),
     ] = None,
     save: Annotated[
         str | None,
         typer.Option(
-            "--save", metavar="DIR", help="Keep the history, for rank, predict and compare."
+            "--save",
+            metavar="DIR",
+            help="Keep the history in this folder, for rank, plot, compare and others.",
         ),
     ] = None,
     model: Annotated[
-        str, typer.Option("--model", help="ttt, ttt-d, forecast, trueskill, elo or glicko2.")
+        str,
+        options.choice(
+            "--model",
+            ("ttt", "ttt-d", "forecast", "trueskill", "elo", "glicko2"),
+            help="The model: ttt, ttt-d, forecast, trueskill, elo or glicko2.",
+            listed=False,
+        ),
     ] = "ttt",
     period: options.Period = "year",
     beta: Annotated[
         float | None,
-        typer.Option("--beta", help="Standard deviation of a performance around the skill."),
+        typer.Option(
+            "--beta", help="How much a performance varies around the skill (standard deviation)."
+        ),
     ] = None,
     tau: Annotated[
         float | None,
-        typer.Option("--tau", help="Standard deviation that a year adds to a skill."),
+        typer.Option("--tau", help="How much a skill drifts in a year (standard deviation)."),
     ] = None,
     settings: options.Settings = None,
     preset: options.Preset = "auto",
@@ -59,22 +72,26 @@ def history(
     moves: Annotated[
         str | None,
         typer.Option(
-            "--moves", metavar="SITES",
-            help="Join move evidence: a table of milepost rate --sites, or player, time, mean, sd. "
-            "Then --set takes era (walk, constant), era_drift, slope, spread and form too.",
+            "--moves",
+            metavar="SITES",
+            help="Add move evidence: a table from milepost rate --sites, or one with player, "
+            "time, mean and sd. --set then also takes era (walk or constant), era_drift, "
+            "slope, spread and form.",
         ),
     ] = None,
     form: options.Format = None,
     workers: options.Threads = None,
     quiet: options.Quiet = False,
-) -> None:  # fmt: skip
-    """Fit every player's skill through time to results; write the curves table.
+) -> None:
+    """Estimate every player's skill through time from results.
 
-    With --set scale=elo the curves are written as Elo, by the Elos printed beside the games. With
-    --set newcomers=none all begin at mu, with newcomers=learn at a level through time (for chess
-    the default), with newcomers=company by the players first met (the model forecast).
+    Writes curves with -o, or keeps the history with --save for rank, compare, plot and others.
 
-    Exits with 1 if the history did not converge; the curves are written all the same.
+    Where do newcomers begin? --set newcomers=none: all at mu; newcomers=learn: at a level learned
+    through time (the default for chess); newcomers=company: by the players they first meet (the
+    model forecast). --set scale=elo writes the curves as Elo, fitted to the Elos in the games.
+
+    Exits with code 1 if the history did not converge; the curves are written all the same.
     """
     from milepost.api import histories as api
     from milepost.errors import InputError

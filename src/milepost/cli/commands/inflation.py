@@ -18,23 +18,23 @@ def inflation(
         str,
         typer.Option(
             "--group",
-            help="top:100 (so many of each period), all, or players with semicolons between them.",
+            help="top:100 (the best hundred of each period), all, or names separated by "
+            "semicolons.",
         ),
     ] = "top:100",
     reference: Annotated[
         str | None,
         typer.Option(
-            "--reference", metavar="TIME|TIME-TIME",
-            help="What levels are compared with, as in 2011-2014.",
+            "--reference",
+            metavar="TIME|TIME-TIME",
+            help="Period to compare with, such as 2011-2014.",
             show_default="the period of most move evidence",
         ),
     ] = None,
-    every: Annotated[
-        int, typer.Option("--every", min=1, help="Show every so many periods.")
-    ] = 5,
+    every: Annotated[int, typer.Option("--every", min=1, help="Show every Nth period.")] = 5,
     plot: Annotated[
         str | None,
-        typer.Option("--plot", metavar="FILE", help="Draw it: svg, png, pdf, html or json."),
+        typer.Option("--plot", metavar="FILE", help="Draw the chart: svg, png, pdf, html or json."),
     ] = None,
     sensitivity: Annotated[
         bool,
@@ -46,17 +46,19 @@ def inflation(
     deeper: Annotated[
         str | None,
         typer.Option(
-            "--deeper", metavar="SITES",
-            help="With --sensitivity: sites of a deeper cut of book moves (rate --first-move).",
+            "--deeper",
+            metavar="SITES",
+            help="With --sensitivity: move evidence that skips more of the opening (rate --sites "
+            "--first-move).",
         ),
     ] = None,
     output: options.AnswerTable = None,
     form: options.Format = None,
-) -> None:  # fmt: skip
-    """Tell how the level of a group changed through time, by results and moves.
+) -> None:
+    """Show how the level of a group of players changed over time.
 
-    Needs a joint history (milepost history --moves SITES --save DIR). Shown beside: what results
-    alone say, and the turns that the answer rests on.
+    Needs a joint history (milepost history --moves SITES --save DIR). Beside it stand what results
+    alone say and how many turns the answer rests on.
     """
     from milepost.api.histories import ASSUMPTION, load_history
     from milepost.cli.commands.questions import written

@@ -17,23 +17,31 @@ def likelihood(
     player: shared.Players = None,
     elo: Annotated[
         str,
-        typer.Option("--elo", metavar="ELO,...", help="Ratings to ask about."),
+        typer.Option("--elo", metavar="ELO,...", help="Ratings to compare."),
     ] = "1600,2000,2400,2800",
     prior: Annotated[
         str | None,
         typer.Option(
             "--prior",
             metavar="MEAN,SD",
-            help="What is known of the rating beforehand [default: even from 600 to 3400].",
+            help="What you know of the rating beforehand.",
+            show_default="even from 600 to 3400",
         ),
     ] = None,
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", metavar="OUT", help="Write the posterior after each game."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="OUT",
+            help="Write what is known after each game to this table.",
+        ),
     ] = None,
     turns: Annotated[
         str | None,
-        typer.Option("--turns", metavar="OUT", help="Write each move's probability."),
+        typer.Option(
+            "--turns-out", metavar="OUT", help="Write the probability of each move to this table."
+        ),
     ] = None,
     calibration: shared.Named = None,
     force: shared.Force = False,
@@ -43,7 +51,10 @@ def likelihood(
     workers: options.Workers = options.ALL_CORES,
     quiet: options.Quiet = False,
 ) -> None:
-    """Say how probable a sequence of moves is for given Elos, and what is known after each game."""
+    """Show which Elo a series of moves fits best, game by game.
+
+    Compares the ratings given with --elo, and says what is known of the rating after each game.
+    """
     from milepost import api
     from milepost.errors import InputError
     from milepost.io.files import format_of, write_table

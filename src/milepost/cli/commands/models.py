@@ -14,10 +14,13 @@ from milepost.cli.commands import fits
 def models(
     inputs: options.Inputs,
     store: shared.Store = None,
-    folds: Annotated[int, typer.Option("--folds", min=2, help="Folds, by game.")] = 5,
-    seed: Annotated[int, typer.Option("--seed", help="Draws the folds.")] = 2011,
+    folds: Annotated[
+        int,
+        typer.Option("--folds", min=2, help="Folds for cross-validation; a game is never split."),
+    ] = 5,
+    seed: Annotated[int, typer.Option("--seed", help="Seed for the folds.")] = 2011,
     all_models: Annotated[
-        bool, typer.Option("--all", help="All curves and depth schemes; takes an hour and more.")
+        bool, typer.Option("--all", help="Try all curves and depth schemes; takes an hour or more.")
     ] = False,
     output: Annotated[
         str | None,
@@ -25,7 +28,11 @@ def models(
     ] = None,
     gates: Annotated[
         str | None,
-        typer.Option("--gates", metavar="OUT", help="Write the gate, band by band, to this table."),
+        typer.Option(
+            "--gates",
+            metavar="OUT",
+            help="Write the calibration check, band by band, to this table.",
+        ),
     ] = None,
     fields: fits.Fields = None,
     setup: shared.Setup = None,
@@ -34,7 +41,10 @@ def models(
     workers: options.Workers = options.ALL_CORES,
     quiet: options.Quiet = False,
 ) -> None:
-    """Compare choice models on the same decisions, held out by game, with the admission gate."""
+    """Compare models of choice on the same decisions.
+
+    Predicts games that were left out of the fit, and checks each model band by band.
+    """
     from milepost.api import agents
     from milepost.io.files import format_of, write_table
 

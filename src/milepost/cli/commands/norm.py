@@ -12,41 +12,51 @@ from milepost.cli.commands.questions import load, written
 
 def norm(
     folder: options.HistoryFolder,
-    player: Annotated[str, typer.Argument(metavar="PLAYER", help="Who plays.")],
+    player: Annotated[str, typer.Argument(metavar="PLAYER", help="The player.")],
     opponents: Annotated[
         list[str],
         typer.Argument(
             metavar="OPPONENT...",
-            help="The opponents, one a game; NAME=2650 also gives the rating.",
+            help="Opponents, one for each game; NAME=2650 also gives a rating.",
         ),
     ],
     at: options.AtTime = "now",
     title: Annotated[
-        str, typer.Option("--title", help="GM, IM, WGM or WIM: what FIDE asks of a norm.")
+        str,
+        options.choice(
+            "--title",
+            ("GM", "IM", "WGM", "WIM"),
+            help="Which norm: GM, IM, WGM or WIM.",
+            listed=False,
+        ),
     ] = "GM",
     score: Annotated[
         float | None,
-        typer.Option("--score", min=0.0, help="A score to reach instead of a norm."),
+        typer.Option("--score", min=0.0, help="Ask for this score instead of a norm."),
     ] = None,
     performance: Annotated[
         float | None,
         typer.Option(
-            "--performance", metavar="ELO", help="A performance rating to reach instead of a norm."
+            "--performance",
+            metavar="ELO",
+            help="Ask for this performance rating instead of a norm.",
         ),
     ] = None,
     colours: Annotated[
         str | None,
-        typer.Option("--colours", metavar="WB...", help="PLAYER's colour in each game, as wbwbw."),
+        typer.Option(
+            "--colours", metavar="WB...", help="PLAYER's colours, game by game, such as wbwbw."
+        ),
     ] = None,
     output: options.AnswerTable = None,
     form: options.Format = None,
-) -> None:  # fmt: skip
-    """Tell the expected score against a field, and the chance of a title norm in it.
+) -> None:
+    """Show the expected score in a field and the chance of a norm.
 
-    A norm is a performance rating (the opponents' average plus FIDE's table of the score) of 2600
-    for GM, 2450 for IM, 2400 for WGM, 2250 for WIM, against an average of 2380, 2230, 2180, 2030 in
-    nine games or more (FIDE Title Regulations). Titles and federations of the opponents are not
-    looked at. Ratings that are not given are those printed beside the games nearest to the time.
+    A norm needs a performance rating (the opponents' average plus FIDE's table for the score) of
+    2600 for GM, 2450 for IM, 2400 for WGM or 2250 for WIM, against an average of 2380, 2230, 2180
+    or 2030, in nine games or more (FIDE Title Regulations). Titles and federations of opponents are
+    not checked. Ratings you do not give are taken from the games nearest in time.
     """
     import polars as pl
 

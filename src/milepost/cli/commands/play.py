@@ -8,16 +8,30 @@ import typer
 
 from milepost.cli import options
 
-PLANS = "bullet, quick or standard: deeper plans know more and take longer."
-Elo = Annotated[float, typer.Option("--elo", help="What it plays like.")]
-Plan = Annotated[str, typer.Option("--plan", help=PLANS)]
+PLANS = "How the engine searches: bullet, quick or standard; deeper is better and slower."
+Elo = Annotated[float, typer.Option("--elo", help="Elo to play like.")]
+Plan = Annotated[
+    str,
+    options.choice(
+        "--plan",
+        ("bullet", "quick", "standard"),
+        help=PLANS,
+        listed=False,
+    ),
+]
 Agent = Annotated[
     str | None,
-    typer.Option("--agent", metavar="FILE", help="One person's agent (milepost personify)."),
+    typer.Option(
+        "--agent", metavar="FILE", help="Play like one person: a file from milepost personify."
+    ),
 ]
 Calibration = Annotated[
     str | None,
-    typer.Option("--calibration", metavar="FILE", help="Another calibration than the shipped one."),
+    typer.Option(
+        "--calibration",
+        metavar="FILE",
+        help="Use this calibration instead of the one that comes with the package.",
+    ),
 ]
 
 
@@ -29,27 +43,42 @@ def play(
     calibration: Calibration = None,
     book: Annotated[
         str | None,
-        typer.Option("--book", metavar="FILE", help="A Polyglot book; none = no book."),
+        typer.Option("--book", metavar="FILE", help="A Polyglot opening book; none = no book."),
     ] = None,
     choice: Annotated[
         str,
-        typer.Option("--choice", help="sample: as probable as for humans; likeliest: stronger."),
+        options.choice(
+            "--choice",
+            ("sample", "likeliest"),
+            help="How to choose a move: sample (as often as humans play it) or likeliest "
+            "(stronger).",
+            listed=False,
+        ),
     ] = "sample",
-    seed: Annotated[int, typer.Option("--seed", help="-1 = by chance.")] = -1,
+    seed: Annotated[int, typer.Option("--seed", help="Seed; -1 picks one at random.")] = -1,
     form: Annotated[
-        int, typer.Option("--form", help="Standard deviation of the Elo from game to game.")
+        int,
+        typer.Option(
+            "--form", help="How much the Elo varies from game to game (standard deviation)."
+        ),
     ] = 0,
     think_time: Annotated[
-        str, typer.Option("--think-time", help="instant, human or fixed (an even share).")
+        str,
+        options.choice(
+            "--think-time",
+            ("instant", "human", "fixed"),
+            help="Time per move: instant, human or fixed (an even share).",
+            listed=False,
+        ),
     ] = "instant",
     clock_strength: Annotated[
-        bool, typer.Option("--clock-strength", help="Play weaker with little time, as humans do.")
+        bool, typer.Option("--clock-strength", help="Play weaker when short of time, as humans do.")
     ] = False,
 ) -> None:
-    """Speak UCI: an engine for any chess program, that errs like a human of a given Elo.
+    """Run a UCI engine that plays like a human of a given Elo.
 
-    Every option is a UCI option too, which the program can change. BOT accounts only: no bot plays
-    on a server as a human.
+    Enter it as an engine in any chess program, which can set every option as a UCI option too. Use
+    BOT accounts only: no bot may play on a server as a human.
     """
     from milepost.play.loop import main
 
@@ -96,18 +125,18 @@ def bridge_help(engine: str | None, plan: str) -> str:
 
 def guess(
     position: Annotated[
-        str, typer.Argument(metavar="FEN", help="The position; startpos is the first one.")
+        str, typer.Argument(metavar="FEN", help="The position; startpos is the starting position.")
     ],
-    elo: Annotated[float, typer.Option("--elo", help="Of the mover.")] = 1500.0,
+    elo: Annotated[float, typer.Option("--elo", help="Elo of the side to move.")] = 1500.0,
     plan: Plan = "bullet",
     engine: options.Engine = None,
     calibration: Calibration = None,
     agent: Agent = None,
-    moves: Annotated[int, typer.Option("--moves", min=1, help="Show so many moves.")] = 8,
+    moves: Annotated[int, typer.Option("--top", min=1, help="How many moves to show.")] = 8,
     form: options.Format = None,
     output: options.AnswerTable = None,
 ) -> None:
-    """Say what humans of an Elo would play in a position, and how they would err."""
+    """Show what humans of an Elo would play in a position."""
     from milepost import api
     from milepost.errors import NoCalibrationError
     from milepost.io.files import write_table

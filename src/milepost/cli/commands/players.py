@@ -13,19 +13,21 @@ def players(
     inputs: options.Inputs,
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", metavar="OUT", help="Also write the players table."),
+        typer.Option("--output", "-o", metavar="OUT", help="Write all players to this table."),
     ] = None,
     duplicates: Annotated[
         str | None,
-        typer.Option("--duplicates", metavar="FILE", help="Also write the likely duplicates."),
+        typer.Option(
+            "--duplicates", metavar="FILE", help="Write the likely duplicates to this table."
+        ),
     ] = None,
     most: Annotated[
-        int, typer.Option("--most", min=0, help="Rows to print of each list; 0 prints all.")
+        int, typer.Option("--top", min=0, help="Rows to print of each list; 0 = all.")
     ] = 30,
     aliases: options.Aliases = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """List the players: names, spellings, counts, years, and likely duplicates."""
+    """List the players, their spellings and likely duplicates."""
     from milepost.api.games import likely_duplicates, list_players, pairs, people
     from milepost.io.files import write_table
 

@@ -17,54 +17,66 @@ def plot(
     folder: options.HistoryFolder,
     names: Annotated[
         list[str],
-        typer.Argument(metavar="NAME...", help="Players: the name, or a part of it."),
+        typer.Argument(metavar="NAME...", help="Players: names or parts of them."),
     ],
     output: Annotated[
         str | None,
         typer.Option(
-            "--output", "-o", metavar="OUT",
-            help="The picture: svg, png, pdf, html or json by its ending.",
+            "--output",
+            "-o",
+            metavar="OUT",
+            help="The chart; its ending says what kind: svg, png, pdf, html or json.",
             show_default="the names, .svg",
         ),
     ] = None,
-    band: Annotated[
+    level: Annotated[
         str,
-        typer.Option("--band", help="sd (one to either side), 95 (the central 95 %) or none."),
+        typer.Option(
+            "--level",
+            metavar="LEVEL",
+            help="What the bands hold: sd (one standard deviation each way), a probability such as "
+            "0.95, or none.",
+        ),
     ] = "sd",
     beside: Annotated[
         str | None,
         typer.Option(
-            "--beside", metavar="HISTORY_DIR", help="Another saved history, drawn dotted."
+            "--beside", metavar="HISTORY_DIR", help="Draw another saved history as dotted lines."
         ),
     ] = None,
     margins: Annotated[
         bool,
-        typer.Option("--margins/--no-margins", help="ttt-d: mean + draw margin, dashed."),
+        typer.Option(
+            "--margins/--no-margins", help="For ttt-d: also draw mean + draw margin, dashed."
+        ),
     ] = True,
     first: Annotated[
         str | None,
-        typer.Option("--from", metavar="TIME", help="From this year, date or number on."),
+        typer.Option("--from", metavar="TIME", help="Start at this year or date."),
     ] = None,
     last: Annotated[
-        str | None, typer.Option("--to", metavar="TIME", help="Up to this one.")
+        str | None, typer.Option("--to", metavar="TIME", help="End at this year or date.")
     ] = None,
-    title: Annotated[str, typer.Option("--title", help="The title of the picture.")] = "",
+    title: Annotated[str, typer.Option("--title", help="Title.")] = "",
     scale: options.Scale = None,
     gap: Annotated[
         float | None,
         typer.Option(
-            "--gap", min=0.0, metavar="YEARS", help="Break a curve where games lack longer.",
+            "--gap",
+            min=0.0,
+            metavar="YEARS",
+            help="Break a curve where a player has no games for longer than this.",
             show_default="5 years",
         ),
     ] = None,
     quiet: options.Quiet = False,
-) -> None:  # fmt: skip
-    """Draw players' skill through time, with bands, from a saved history.
+) -> None:
+    """Draw players' skill through time.
 
-    Between periods with games the band widens with the drift. A player with a margin of his own
-    (ttt-d) also gets a dashed curve: his mean plus his draw margin, what it takes to beat him.
-    Where there are no games for years the curve is broken. A joint
-    history is drawn in intrinsic Elo: dashed what results alone say, points what moves say.
+    The line is the mean, the band one standard deviation. Bands widen between games, and lines
+    break where there are none for years. With ttt-d a dashed line shows mean plus draw margin: what
+    it takes to beat the player. A joint history is drawn in intrinsic Elo; results alone are dashed
+    and points show what moves say.
     """
     from pathlib import Path
 
@@ -78,8 +90,8 @@ def plot(
     with show.warnings_told():
         players = list(dict.fromkeys(found.find(name) for name in names))
     chart = found.plot(
-        *(player.key for player in players), band=band, beside=other, margins=margins, first=first,
-        last=last, title=title, gap=gap,
+        *(player.key for player in players), band=_band(level), beside=other, margins=margins,
+        first=first, last=last, title=title, gap=gap,
     )  # fmt: skip
     written = [player.name for player in players]
     target = Path(output) if output is not None else _named_after(written)
@@ -98,3 +110,13 @@ def _named_after(players: list[str]) -> Path:
     words = [re.sub(r"\W+", "-", name.split(",")[0].lower()).strip("-") for name in players[:4]]
     more = f"-and-{len(players) - 4}-more" if len(players) > 4 else ""
     return Path(("-".join(word for word in words if word) or "players") + more + ".svg")
+
+
+def _band(level: str) -> str:
+    """Return the name of the band that a level asks for; 95 is what it was called before."""
+    from milepost.errors import InputError
+
+    named = {"sd": "sd", "none": "none", "95": "95", "0.95": "95"}
+    if level not in named:
+        raise InputError(f"--level: expected sd, 0.95 or none; got {level!r}")
+    return named[level]

@@ -20,29 +20,35 @@ def rank(
     at: options.AtTime = "now",
     most: Annotated[
         int | None,
-        typer.Option("--most", min=1, help="So many players.", show_default="20; in OUT all"),
+        typer.Option(
+            "--top", min=1, help="How many players to show.", show_default="20; in OUT all"
+        ),
     ] = None,
     games: Annotated[
         int | None,
         typer.Option(
-            "--games", min=0, help="Only players with so many games by then; 0 = all.",
+            "--min-games",
+            min=0,
+            help="Only players with at least this many games by then; 0 = all.",
             show_default="30, and only players whose skill is fairly known; all if few are",
         ),
     ] = None,
     within: Annotated[
         float,
         typer.Option(
-            "--within", min=0.0, metavar="YEARS",
-            help="Only players with games at most so long before or after.",
+            "--within",
+            min=0.0,
+            metavar="YEARS",
+            help="Only players who played within this many years before or after.",
         ),
     ] = 1.0,
     scale: options.Scale = None,
     output: options.AnswerTable = None,
     form: options.Format = None,
-) -> None:  # fmt: skip
-    """Rank the players of a saved history at a time.
+) -> None:
+    """List the best players at a given time.
 
-    Players who may be one person under several names are told below the ranking.
+    Names below the list may be one person under several spellings.
     """
     found = load(folder, scale, joint=True)
     table = found.rank(at, within=within, games=games)
@@ -65,32 +71,37 @@ def rank(
         if left:
             typer.echo(
                 f"{left:,} more have fewer than 30 games by then or are hardly known "
-                "(--games 0 lists them too)",
+                "(--min-games 0 lists them too)",
                 err=True,
             )
 
 
 def predict(
     folder: options.HistoryFolder,
-    a: Annotated[str, typer.Argument(metavar="A", help="A player: the name, or a part of it.")],
+    a: Annotated[str, typer.Argument(metavar="A", help="A player: a name or part of it.")],
     b: Annotated[str, typer.Argument(metavar="B", help="The other player.")],
     at: options.AtTime = "now",
     first_mover: Annotated[
         int | None,
-        typer.Option("--first-mover", min=1, max=2, help="1 = A moves first, 2 = B; else nobody."),
+        typer.Option(
+            "--moves-first",
+            min=1,
+            max=2,
+            help="Who moves first: 1 for A, 2 for B. Without it, nobody has the advantage.",
+        ),
     ] = None,
     quality: Annotated[
         bool,
-        typer.Option("--quality", help="Also how even the game is, and the expected score."),
+        typer.Option("--quality", help="Also show the expected score and how even the game is."),
     ] = False,
     scale: options.Scale = None,
     output: options.AnswerTable = None,
     form: options.Format = None,
 ) -> None:
-    """Predict a game between two players of a saved history at a time: win, draw, loss.
+    """Predict a game: chances of a win, a draw and a loss.
 
-    The quality is TrueSkill's, from 0 to 1: 1 for two players of one skill of whom everything is
-    known, less for unequal ones and for those of whom little is known.
+    --quality adds TrueSkill's match quality, from 0 to 1: 1 for two equal players whose skill is
+    known exactly, less if they are unequal or little is known.
     """
     import polars as pl
 
@@ -105,7 +116,7 @@ def predict(
     sds = [None if math.isnan(skill.sd) else skill.sd for skill in skills]
     if first_mover is not None and not found.paths["first_mover"].cast(bool).any():
         typer.echo(
-            "--first-mover makes no difference: the history was fitted without a first mover's "
+            "--moves-first makes no difference: the history was fitted without a first mover's "
             "advantage (milepost history --set first_mover=learn)",
             err=True,
         )
@@ -138,16 +149,18 @@ def predict(
 
 def compare(
     folder: options.HistoryFolder,
-    a: Annotated[str, typer.Argument(metavar="NAME@TIME", help='As in "fischer@1972".')],
-    b: Annotated[str, typer.Argument(metavar="NAME@TIME", help='As in "kasparov@1991".')],
+    a: Annotated[
+        str, typer.Argument(metavar="NAME@TIME", help="A player and a time, such as fischer@1972.")
+    ],
+    b: Annotated[str, typer.Argument(metavar="NAME@TIME", help="Another, such as kasparov@1991.")],
     scale: options.Scale = None,
     output: options.AnswerTable = None,
     form: options.Format = None,
 ) -> None:
-    """Compare two players of a saved history, each at a time: was the first the stronger?
+    """Compare two players, each at a time: who was stronger?
 
-    The chance allows for what the settings of a history leave open between distant times. Of
-    several players of one name the one with most games around that time is meant.
+    The chance allows for what a history cannot know about distant times. If several players share a
+    name, the one with most games around that time is taken.
     """
     import polars as pl
 

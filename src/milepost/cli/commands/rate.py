@@ -28,67 +28,79 @@ def rate(
             help="player, game, event, year, phase, colour, opponent, opponent-band, time-control, "
             "result, clock, move-range, milepost; repeatable, all combine; none = everything in "
             "one.  [default: player]",
+            show_default="player",
         ),
     ] = None,
     player: shared.Players = None,
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", metavar="OUT", help="Write the ratings to this table."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="OUT",
+            help="Write the ratings to this table; - is standard output.",
+        ),
     ] = None,
     report: Annotated[
         str | None,
-        typer.Option("--report", metavar="FILE", help="Write a page with plots (HTML)."),
+        typer.Option("--report", metavar="FILE", help="Write a page with charts (HTML)."),
     ] = None,
     sites: Annotated[
         str | None,
         typer.Option(
-            "--sites", metavar="FILE",
-            help="Write the move evidence for milepost history --moves (by player and year) "
-            "instead of ratings.",
+            "--sites",
+            metavar="FILE",
+            help="Write move evidence for milepost history --moves (by player and year) instead "
+            "of ratings.",
         ),
     ] = None,
     reference: Annotated[
         str | None,
         typer.Option(
-            "--reference", metavar="ELO|HISTORY_DIR",
-            help="With --sites: where players without an Elo are expected, or a joint history that "
-            "says it of everybody.",
+            "--reference",
+            metavar="ELO|HISTORY_DIR",
+            help="With --sites: an Elo for players without one, or a joint history to take it "
+            "from.",
         ),
     ] = None,
     first_move: Annotated[
         int | None,
-        typer.Option("--first-move", min=1, help="With --sites: only turns from this move on."),
+        typer.Option("--first-move", min=1, help="With --sites: skip the moves before this one."),
     ] = None,
     aliases: Annotated[
         str | None,
         typer.Option(
-            "--aliases", metavar="TABLE",
-            help="With --sites: who is who, a table with the columns spelling and name.",
+            "--aliases",
+            metavar="TABLE",
+            help="With --sites: a table of spellings, columns spelling and name.",
         ),
     ] = None,
     analyse: Annotated[
         bool,
         typer.Option(
             "--analyse",
-            help="First let an engine score the turns that the store lacks (plan quick); the store "
-            "is made if there is none.",
+            help="Analyse missing positions first (plan quick); makes the store if there is none.",
         ),
     ] = False,
     calibration: shared.Named = None,
     force: shared.Force = False,
     level: shared.Level = 0.95,
     least: Annotated[
-        int, typer.Option("--least", min=2, help="Groups with fewer turns get no rating.")
+        int, typer.Option("--min-turns", min=2, help="Do not rate groups with fewer turns.")
     ] = 10,
     most: Annotated[
-        int, typer.Option("--most", min=1, help="Rows to show, those with most turns.")
+        int, typer.Option("--top", min=1, help="How many rows to show, those with most turns.")
     ] = 40,
     setup: shared.Setup = None,
     form: options.Format = None,
     workers: options.Workers = options.ALL_CORES,
     quiet: options.Quiet = False,
-) -> None:  # fmt: skip
-    """Rate players, games, phases … by their moves, with intervals and what Elo projects."""
+) -> None:
+    """Rate players, games, phases and more by the moves played.
+
+    Shows for each group the rating with two intervals, and how match rate and error compare with
+    what the players' own Elo predicts.
+    """
     from milepost import api
     from milepost.io.files import format_of
 
@@ -146,9 +158,15 @@ def _check_sites(sites: str | None, how: dict[str, Any], *, other: bool, form: s
 
 
 def _write_sites(
-    decisions: Decisions, calibration: Calibration, path: str, how: dict[str, Any], *, force: bool,
-    form: str | None, quiet: bool,
-) -> None:  # fmt: skip
+    decisions: Decisions,
+    calibration: Calibration,
+    path: str,
+    how: dict[str, Any],
+    *,
+    force: bool,
+    form: str | None,
+    quiet: bool,
+) -> None:
     """Write the move evidence for a history, and say what it rests on."""
     from milepost import api
 

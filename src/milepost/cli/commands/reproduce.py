@@ -21,30 +21,34 @@ def reproduce(
     ] = None,
     data: Annotated[
         str | None,
-        typer.Option("--data", metavar="DIR", help="The folder of games: see docs/papers.md."),
+        typer.Option(
+            "--data", metavar="DIR", help="Folder of games; docs/papers.md says what it must hold."
+        ),
     ] = None,
     store: Annotated[
         str | None,
-        typer.Option("--store", metavar="DIR", help="Evaluations, for what is about moves."),
+        typer.Option(
+            "--store", metavar="DIR", help="Evaluation store, for experiments about moves."
+        ),
     ] = None,
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="OUT", help="The folder to write.")
+        str, typer.Option("--output", "-o", metavar="OUT", help="Folder to write.")
     ] = "reproduced",
-    everything: Annotated[bool, typer.Option("--all", help="All experiments.")] = False,
-    listed: Annotated[bool, typer.Option("--list", help="Say which there are.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Run all experiments.")] = False,
+    listed: Annotated[bool, typer.Option("--list", help="List the experiments.")] = False,
     again: Annotated[
-        bool, typer.Option("--again", help="Also run what has not changed since the last time.")
+        bool, typer.Option("--again", help="Run even what has not changed since last time.")
     ] = False,
     workers: options.Workers = options.ALL_CORES,
     quiet: options.Quiet = False,
 ) -> None:
-    """Test the papers' claims on your games; say what holds, what does not, what cannot be told.
+    """Test the papers' claims on your games.
 
-    Writes OUT/NAME/ (page, tables, figures, result.json) and OUT/index.html. An experiment whose
-    data, version and code have not changed is not run again. One whose data are missing is
-    left out with the reason.
+    Says of each claim whether it holds, fails or cannot be decided. Writes OUT/NAME/ (page, tables,
+    figures, result.json) and OUT/index.html. Skips experiments that have not changed, and those
+    whose data are missing, with the reason.
 
-    Exits with 1 if an experiment could not be run.
+    Exits with code 1 if an experiment could not be run.
     """
     from pathlib import Path
 

@@ -23,68 +23,80 @@ STORE = "evaluations"
 def review(
     inputs: options.Inputs,
     player: Annotated[
-        str, typer.Option("--player", metavar="ME", help="Whose games: a name or part.")
+        str, typer.Option("--player", metavar="ME", help="Whose games: a name or part of it.")
     ],
     store: Annotated[
         str | None,
         typer.Option(
-            "--store", metavar="DIR", help="Evaluations are kept here.", show_default=STORE
+            "--store",
+            metavar="DIR",
+            help="The evaluation store; made if there is none.",
+            show_default=STORE,
         ),
     ] = None,
     report: Annotated[
         str | None,
-        typer.Option("--report", metavar="FILE", help="The page to write.  [default: review.html]"),
+        typer.Option(
+            "--report",
+            metavar="FILE",
+            help="The page to write.",
+            show_default="review.html",
+        ),
     ] = None,
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", metavar="OUT", help="Write all turns with their costs."),
+        typer.Option(
+            "--output", "-o", metavar="OUT", help="Write every move with its cost to this table."
+        ),
     ] = None,
     plan: Annotated[
         str | None,
-        typer.Option(
+        options.choice(
             "--plan",
-            help="How deep to search: quick, or bullet for many games.  "
-            "[default: as in the store, else quick]",
+            options.PLANS,
+            help="How the engine searches: quick, or bullet for many games.",
+            listed=False,
+            show_default="as in the store, else quick",
         ),
     ] = None,
     opponents: Annotated[
         bool,
-        typer.Option("--opponents", help="Analyse the opponents' moves too: twice the time."),
+        typer.Option("--opponents", help="Analyse the opponents' moves too; doubles the time."),
     ] = False,
     analyse: Annotated[
         bool,
         typer.Option(
             "--analyse/--no-analyse",
-            help="Let an engine score what is missing.  "
-            "Without, and without a store, %eval comments are used.",
+            help="Analyse missing positions first. Without a store, --no-analyse uses the %eval "
+            "comments in the PGN.",
         ),
     ] = True,
     elo: Annotated[
         float | None,
-        typer.Option("--elo", help="Your Elo over the board, if the games do not say it."),
+        typer.Option("--elo", help="Your over-the-board Elo, if the games do not give it."),
     ] = None,
     difference: Annotated[
         list[str] | None,
         typer.Option(
             "--difference",
             metavar="A,B",
-            help="Compare two groups: endgame,opening; white,black; win,loss; repeatable.  "
-            "[default: endgame,opening]",
+            help="Compare two groups: endgame,opening or white,black or win,loss; repeatable.",
+            show_default="endgame,opening",
         ),
     ] = None,
     equals: Annotated[
-        float, typer.Option("--equals", help="Opponents within so many points are equals.")
+        float, typer.Option("--equals", help="Count opponents within this many points as equals.")
     ] = 100.0,
-    most: Annotated[int, typer.Option("--most", min=1, help="Costly turns to list.")] = 10,
+    most: Annotated[int, typer.Option("--top", min=1, help="How many costly moves to list.")] = 10,
     calibration: shared.Named = None,
     level: shared.Level = 0.95,
     workers: options.Workers = options.ALL_CORES,
     quiet: options.Quiet = False,
 ) -> None:
-    """Review your games: how well, in which phase, beside equals, and which moves mattered.
+    """Review your games: how well you played, which moves cost most.
 
-    Lets an engine score your moves, then says what they are worth, with intervals, and lists the
-    turns that cost most against what players of your strength lose there.
+    Analyses your moves, rates them overall and by phase, with intervals, and lists the moves that
+    cost most compared with what players of your strength usually lose there.
     """
     from milepost import api
     from milepost.io.files import format_of

@@ -18,6 +18,7 @@ MOVED = {
     "--widen": "--set widen=W,W",
     "--until-turns": "--set until_turns=N",
     "--min-plies": "--set minimum_plies=N",
+    "--group": "--set group=NAME",
 }
 """Former options, and where they are now."""
 
@@ -34,39 +35,50 @@ class Rarely:
     """How many turns behind the book are enough."""
     widen: tuple[int, ...] = ()
     """Wider bands to try while the set has too few turns."""
+    group: str | None = None
+    """Name of the composite player of the set."""
 
 
 def select(
     inputs: options.Inputs,
     output: options.Output,
     elo: Annotated[
-        int | None, typer.Option("--elo", help="Both players' Elo lies near this milepost.")
+        int | None, typer.Option("--elo", help="Both players' Elo is near this number.")
     ] = None,
-    within: Annotated[int, typer.Option("--within", min=0, help="How near, in points.")] = 10,
+    within: Annotated[int, typer.Option("--elo-within", min=0, help="How near, in points.")] = 10,
     mileposts: Annotated[
         str | None,
-        typer.Option("--mileposts", metavar="FIRST:LAST:STEP", help="A set for each milepost."),
+        typer.Option(
+            "--mileposts",
+            metavar="FIRST:LAST:STEP",
+            help="One set for each rating, such as 2000:2700:100.",
+        ),
     ] = None,
     periods: Annotated[
         str | None,
-        typer.Option("--periods", metavar="Y-Y,Y-Y", help="... in each of these periods."),
+        typer.Option(
+            "--periods",
+            metavar="Y-Y,Y-Y",
+            help="With --mileposts: one set for each of these periods.",
+        ),
     ] = None,
-    years: Annotated[
-        str | None, typer.Option("--years", metavar="Y-Y", help="First and last year.")
-    ] = None,
+    first: options.FromYear = None,
+    last: options.ToYear = None,
     exclude: Annotated[
         str | None,
         typer.Option(
             "--exclude",
             metavar="WORD,...",
-            help="Leave out: classical, rapid, blitz, bullet, correspondence, simul, blindfold, "
-            "online. With --mileposts all but classical are left out unless this says otherwise; "
-            "none leaves nothing out.",
+            help="Leave out classical, rapid, blitz, bullet, correspondence, simul, blindfold or "
+            "online games. --mileposts leaves out all but classical unless you say "
+            "otherwise; none = keep all.",
         ),
     ] = None,
     only: Annotated[
         str | None,
-        typer.Option("--only", metavar="WORD,...", help="Keep only these (words as in --exclude)."),
+        typer.Option(
+            "--only", metavar="WORD,...", help="Keep only these (same words as --exclude)."
+        ),
     ] = None,
     event_kinds: Annotated[
         str | None,
@@ -78,11 +90,7 @@ def select(
         ),
     ] = None,
     cap: Annotated[
-        int | None, typer.Option("--cap", min=1, help="At most so many games a set.")
-    ] = None,
-    group: Annotated[
-        str | None,
-        typer.Option("--group", help="Name of the composite player of the set."),
+        int | None, typer.Option("--max-games", min=1, help="At most this many games per set.")
     ] = None,
     settings: Set = None,
     form: options.Format = None,
@@ -93,39 +101,42 @@ def select(
     workers: options.Workers = options.ALL_CORES,
     quiet: options.Quiet = False,
 ) -> None:
-    """Select games by rating band, years, speed, event kind and length; write a games table.
+    """Pick games by rating, years, speed, kind of event and length.
 
-    Keys of --set: minimum_plies=N (half-moves that a game must have), book_moves=N (moves a side
-    that do not count as turns); for a band with too few turns until_turns=N (how many are enough)
-    and widen=W,W (wider bands to try).
+    Keys of --set: group=NAME (name of the set's composite player), minimum_plies=N (half-moves a
+    game must have), book_moves=N (opening moves per side that are no turns); for a set with too few
+    turns until_turns=N (how many are enough) and widen=W,W (wider bands to try).
     """
     from milepost.api.games import (
         NOT_STANDARD,
         Criteria,
         Target,
         milepost_grid,
-        parse_years,
         write_selection,
     )
     from milepost.errors import InputError
 
-    if mileposts and (elo is not None or years or group):
-        raise InputError("--mileposts makes sets of its own: leave --elo, --years, --group out")
+    rare = read_settings(Rarely, settings)
+    if mileposts and (elo is not None or rare.group):
+        raise InputError("--mileposts makes sets of its own: leave out --elo and --set group")
+    if periods and (first is not None or last is not None):
+        raise InputError("--periods says which years: leave out --from and --to")
     if periods and not mileposts:
-        raise InputError("--periods goes with --mileposts; for one set use --years")
+        raise InputError("--periods goes with --mileposts; for one set use --from and --to")
     left_out = NOT_STANDARD if exclude is None and mileposts else _words(exclude)
     criteria = Criteria(
         elo=elo if elo is not None else (0 if mileposts else None),
         within=within,
-        years=parse_years(years) if years else None,
+        years=_years(first, last),
         exclude=frozenset(left_out) - {"none"},
         only=frozenset(_words(only)),
         event_kinds=frozenset(_words(event_kinds)),
         cap=cap,
-        group=group,
-        **vars(read_settings(Rarely, settings)),
+        **vars(rare),
     )
-    sets = milepost_grid(mileposts, _words(periods), criteria) if mileposts else [criteria]
+    sets = [criteria]
+    if mileposts:
+        sets = milepost_grid(mileposts, _words(periods), criteria)
     target = Target(output, form, errors)
     with show.progress("reading", quiet=quiet) as tell:
         summary, selections = write_selection(
@@ -137,6 +148,7 @@ def select(
             workers=workers,
             progress=tell,
         )
+    show.refuse_nothing(summary.games, inputs)
     if not quiet:
         rows = [
             (each.name or "all", found.available, len(found.games), found.turns, found.within)
@@ -157,6 +169,19 @@ def _tell_left_out(selection: Selection) -> None:
         typer.echo(f"  {count:>9,} left out: {reason}", err=True)
     if selection.advice:
         typer.echo(f"warning: {selection.advice}", err=True)
+
+
+def _years(first: int | None, last: int | None) -> tuple[int, int] | None:
+    """The years of a set; an open end is as far away as years go."""
+    from milepost.api.games import FIRST_YEAR, LAST_YEAR
+    from milepost.errors import InputError
+
+    if first is None and last is None:
+        return None
+    years = (FIRST_YEAR if first is None else first, LAST_YEAR if last is None else last)
+    if years[0] > years[1]:
+        raise InputError(f"--from {first} is after --to {last}")
+    return years
 
 
 def _words(text: str | None) -> tuple[str, ...]:

@@ -14,54 +14,74 @@ if TYPE_CHECKING:
 
 def serve(
     host: Annotated[
-        str, typer.Option("--host", help="The address to listen at; others need --allow-remote.")
+        str,
+        typer.Option(
+            "--host", help="Address to listen on; any but this machine needs --allow-remote."
+        ),
     ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option("--port", min=1, max=65535, help="The port to listen at.")
+        int, typer.Option("--port", min=1, max=65535, help="Port to listen on.")
     ] = 8765,
     folder: Annotated[
         str | None,
         typer.Option(
-            "--folder", metavar="DIR", help="Where sets are kept [default: the user's data folder]."
+            "--folder",
+            metavar="DIR",
+            help="Folder for sets of games.",
+            show_default="the user's data folder",
         ),
     ] = None,
     store: Annotated[
         str | None,
         typer.Option(
-            "--store", metavar="DIR", help="The evaluation store [default: one in the folder]."
+            "--store",
+            metavar="DIR",
+            help="The evaluation store.",
+            show_default="one in the folder",
         ),
     ] = None,
     engine: options.Engine = None,
     plan: Annotated[
-        str, typer.Option("--plan", help="What the engine searches: quick, bullet, standard.")
+        str,
+        options.choice(
+            "--plan",
+            options.PLANS,
+            help="How the engine searches: quick, bullet or standard.",
+            listed=False,
+        ),
     ] = "quick",
     history: Annotated[
         list[str] | None,
-        typer.Option("--history", metavar="DIR", help="A saved history to show; repeatable."),
+        typer.Option("--history", metavar="DIR", help="Also show this saved history; repeatable."),
     ] = None,
     enable_check: Annotated[
         bool, typer.Option("--enable-check", help="Show the fair-play pages.")
     ] = False,
     keep_days: Annotated[
-        float, typer.Option("--keep-days", min=0.01, help="Sets are deleted after so many days.")
+        float, typer.Option("--keep-days", min=0.01, help="Delete sets after this many days.")
     ] = 30.0,
     allow_remote: Annotated[
-        bool, typer.Option("--allow-remote", help="Let other machines reach it (with the token).")
+        bool, typer.Option("--allow-remote", help="Let other machines connect, with the token.")
     ] = False,
     name: Annotated[
         list[str] | None,
-        typer.Option("--name", help="A host name of this machine, for others; repeatable."),
+        typer.Option("--name", help="Another host name of this machine; repeatable."),
     ] = None,
     token: Annotated[
         str | None,
-        typer.Option("--token", envvar="MILEPOST_TOKEN", help="The token [default: a new one]."),
+        typer.Option(
+            "--token",
+            envvar="MILEPOST_TOKEN",
+            help="Token that other machines must show.",
+            show_default="a new one",
+        ),
     ] = None,
     browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Open the first page.")
+        bool, typer.Option("--browser/--no-browser", help="Open the first page in a browser.")
     ] = True,
     workers: options.Workers = options.ALL_CORES,
 ) -> None:
-    """Open the workbench in the browser: drop a PGN and watch the ratings grow."""
+    """Open the workbench in your browser: drop a PGN, see ratings."""
     import secrets
     from pathlib import Path
 

@@ -16,41 +16,49 @@ def spreads(
     output: options.Output,
     setup: Annotated[
         str | None,
-        typer.Option("--setup", help="Digest of the set-up, if the store holds several."),
+        typer.Option(
+            "--setup",
+            help="Which engine set-up to use, if the store holds several (milepost store info "
+            "lists them).",
+        ),
     ] = None,
     limit_pawns: Annotated[
         float,
-        typer.Option("--limit", min=0.0, help="Leave out turns whose best value is beyond this."),
+        typer.Option(
+            "--limit",
+            min=0.0,
+            help="Leave out positions where one side is further ahead than this, in pawns.",
+        ),
     ] = 3.0,
     downweight: Annotated[
         bool,
-        typer.Option("--downweight", help="Let such turns count less instead of leaving them out."),
+        typer.Option("--downweight", help="Count such positions less instead of leaving them out."),
     ] = False,
     mate_pawns: Annotated[
         float, typer.Option("--mate", min=20.0, help="What a mate counts, in pawns.")
     ] = 300.0,
-    keep_book: Annotated[bool, typer.Option("--keep-book", help="Keep book turns.")] = False,
+    keep_book: Annotated[bool, typer.Option("--keep-book", help="Keep opening moves.")] = False,
     keep_repetitions: Annotated[
-        bool, typer.Option("--keep-repetitions", help="Keep positions that stood before.")
+        bool, typer.Option("--keep-repetitions", help="Keep repeated positions.")
     ] = False,
     drop_score_doubts: Annotated[
         bool,
         typer.Option(
             "--drop-score-doubts",
-            help="Leave out possible errors of the game score, where both sides overlook more "
-            "than five pawns in a row.",
+            help="Leave out likely errors in the game score: both sides miss more than five pawns"
+            " in a row.",
         ),
     ] = False,
     book_moves: Annotated[
-        int, typer.Option("--book-moves", min=0, help="Moves a side that are book and left out.")
+        int, typer.Option("--book-moves", min=0, help="Opening moves to skip per side.")
     ] = 8,
     form: options.Format = None,
     workers: options.Workers = options.ALL_CORES,
     quiet: options.Quiet = False,
 ) -> None:
-    """Join turns with their evaluations into the table that ratings and fits read.
+    """Write what every option of every turn was worth.
 
-    It holds the worth of every option, and of the turn what groupings and cautions need.
+    Joins turns and evaluations into the table that rate, fit and others read.
     """
     from milepost import api
     from milepost.io.files import format_of

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from milepost.cli import show
+from milepost.cli import options, show
 from milepost.cli.help import Command, Group
 
 DELTA = "delta"
@@ -26,7 +26,7 @@ Folder = Annotated[str, typer.Argument(metavar="DIR", help="The evaluation store
 
 @store_app.command(cls=Command)
 def info(folder: Folder) -> None:
-    """Show the set-ups in a store, with positions, moves, depths and bytes."""
+    """Show what a store holds: engines, plans, positions, size."""
     from milepost.api.analyses import store_info
 
     about = store_info(folder)
@@ -45,7 +45,10 @@ def info(folder: Folder) -> None:
 
 @store_app.command(cls=Command)
 def verify(folder: Folder) -> None:
-    """Check every file of a store against the digest in its name; exit code 1 if one is bad."""
+    """Check that every file is as it was written.
+
+    Compares each file with the digest in its name; exits with code 1 if one is bad.
+    """
     from milepost.api.analyses import open_store
 
     problems = open_store(folder).verify()
@@ -70,9 +73,14 @@ def compact(folder: Folder) -> None:
 @store_app.command(cls=Command)
 def merge(
     folder: Folder,
-    others: Annotated[list[str], typer.Argument(metavar="OTHER...", help="Stores to take from.")],
+    others: Annotated[
+        list[str], typer.Argument(metavar="OTHER...", help="Stores to take evaluations from.")
+    ],
 ) -> None:
-    """Add to a store what others have and it has not."""
+    """Copy evaluations from other stores into one.
+
+    Makes the store if there is none. Evaluations it already has are kept.
+    """
     from milepost.api.analyses import merge_stores
 
     for merged in merge_stores(folder, others):
@@ -89,11 +97,18 @@ def merge(
 def export(
     folder: Folder,
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="OUT", help="Where to; - is standard output.")
+        str,
+        typer.Option(
+            "--output", "-o", metavar="OUT", help="The table to write; - is standard output."
+        ),
     ],
     setup: Annotated[
         str | None,
-        typer.Option("--setup", help="Digest of the set-up, if the store holds several."),
+        typer.Option(
+            "--setup",
+            help="Which engine set-up to use, if the store holds several (milepost store info "
+            "lists them).",
+        ),
     ] = None,
     form: Annotated[
         str | None,
@@ -104,14 +119,18 @@ def export(
     ] = None,
     width: Annotated[
         int | None,
-        typer.Option("--width", min=1, help="delta: moves a turn.", show_default="10"),
+        typer.Option("--width", min=1, help="delta: how many moves per turn.", show_default="10"),
     ] = None,
     turns: Annotated[
         list[str] | None,
-        typer.Option("--turns", metavar="INPUT", help="delta: PGN or turns with the moves played."),
+        typer.Option(
+            "--turns",
+            metavar="INPUT",
+            help="delta: PGN files or turns that say which moves were played.",
+        ),
     ] = None,
 ) -> None:
-    """Write the evaluations of a set-up as a table, or as the draft paper's text log."""
+    """Write evaluations as a table or as a text log."""
     from milepost.api.analyses import check_export, export_evaluations
     from milepost.errors import InputError
 
@@ -135,21 +154,25 @@ def import_(
     ],
     kind: Annotated[
         str,
-        typer.Option(
+        options.choice(
             "--kind",
-            help="eval: %eval comments of PGN or games tables; delta: the text log; scored: tables "
-            "of fen, played, moves and cp (Stockfish 15.1, all moves to depth 10).",
+            ("eval", "delta", "scored"),
+            help="What they are: eval (%eval comments in PGN or games tables), delta (the text "
+            "log) or scored (tables of fen, played, moves and cp: Stockfish 15.1, all moves to "
+            "depth 10).",
+            listed=False,
         ),
     ],
     engine: Annotated[
-        str, typer.Option("--engine", help="delta: the name of the engine that made the log.")
+        str, typer.Option("--engine", help="delta: which engine made the log.")
     ] = "unknown engine",
     turns: Annotated[
         list[str] | None,
         typer.Option(
             "--turns",
             metavar="INPUT",
-            help="delta: PGN or turns with the positions, in the order of a log without them.",
+            help="delta: PGN files or turns with the positions, in the order of a log that lacks "
+            "them.",
         ),
     ] = None,
     book_moves: Annotated[
@@ -157,15 +180,15 @@ def import_(
         typer.Option(
             "--book-moves",
             min=0,
-            help="delta: moves a side that are book in --turns, if the log leaves them out.",
+            help="delta: opening moves per side that the log leaves out.",
             show_default="8",
         ),
     ] = None,
 ) -> None:
-    """Take in evaluations that were made elsewhere, under a set-up that says so.
+    """Take in evaluations that were made elsewhere.
 
-    Rows that cannot be what they claim to be are refused by number, and the exit code is then 1;
-    all others are stored.
+    They get a set-up of their own, so that they never mix with yours. Rows that cannot be right are
+    refused by number, the rest is saved; the exit code is then 1.
     """
     from milepost.api.analyses import IMPORTS, import_evaluations
     from milepost.api.games import read_turns

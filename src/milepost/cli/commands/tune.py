@@ -37,49 +37,77 @@ def tune(
     vary: Annotated[
         list[str],
         typer.Option(
-            "--vary", metavar="NAME=VALUES",
-            help="An option of the model and its values: beta=200:600:5 (LOW:HIGH:POINTS), "
-            "beta=200,480, draw_form=between,two-factor. Give it for each option to try.",
+            "--vary",
+            metavar="NAME=VALUES",
+            help="An option of the model with values to try: beta=200:600:5 (LOW:HIGH:POINTS), "
+            "beta=200,480 or draw_form=between,two-factor. Repeatable.",
         ),
     ],
-    model: Annotated[str, typer.Option("--model", help="ttt or ttt-d.")] = "ttt",
+    model: Annotated[
+        str,
+        options.choice(
+            "--model",
+            ("ttt", "ttt-d"),
+            help="The model: ttt or ttt-d.",
+            listed=False,
+        ),
+    ] = "ttt",
     settings: options.Settings = None,
     preset: options.Preset = "plain",
     by: Annotated[
-        str, typer.Option("--by", help="What makes a point the best: evidence or prequential.")
+        str,
+        options.choice(
+            "--best-by",
+            ("evidence", "prequential"),
+            help="What the best point is best at: evidence or prequential (prediction).",
+            listed=False,
+        ),
     ] = "evidence",
     optimise: Annotated[
         bool,
         typer.Option(
-            "--optimise", help="Search on from the best point, over numbers with several values."
+            "--optimise",
+            help="Search further from the best point, over numbers with several values.",
         ),
     ] = False,
     evaluations: Annotated[
         int | None,
         typer.Option(
-            "--evaluations", min=3, help="At most so many points for the search.",
+            "--evaluations",
+            min=3,
+            help="With --optimise: try at most this many points.",
             show_default="60; 20 n² for n > 2 numbers",
         ),
     ] = None,
     window: Annotated[
         int,
         typer.Option(
-            "--window", min=0, help="Log-loss: periods smoothed again after each; 0 = the filter."
+            "--window",
+            min=0,
+            help="For log-loss: periods to smooth again after each; 0 = filter only.",
         ),
     ] = 3,
     start: Annotated[
         str | None,
-        typer.Option("--start", metavar="TIME", help="Log-loss: games from this time on count."),
+        typer.Option(
+            "--start", metavar="TIME", help="For log-loss: count games from this time on."
+        ),
     ] = None,
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", metavar="OUT", help="Write the points to this table."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="OUT",
+            help="Write the points to this table; - is standard output.",
+        ),
     ] = None,
     plot: Annotated[
         str | None,
         typer.Option(
-            "--plot", metavar="FILE",
-            help="Draw the grid, the best point marked: svg, png, pdf, html or json.",
+            "--plot",
+            metavar="FILE",
+            help="Draw the grid and its best point: svg, png, pdf, html or json.",
         ),
     ] = None,
     period: options.Period = "year",
@@ -90,10 +118,12 @@ def tune(
     form: options.Format = None,
     workers: options.Threads = None,
     quiet: options.Quiet = False,
-) -> None:  # fmt: skip
-    """Try a grid of a history's numbers on results; mark the best, and refine it.
+) -> None:
+    """Find the settings of a history that explain results best.
 
-    Exits with 1 if the best point did not converge, or the search did not come to rest.
+    Tries a grid of settings, marks the best, and with --optimise searches further.
+
+    Exits with code 1 if the best point did not converge or the search did not settle.
     """
     from milepost.api import histories as api
     from milepost.io.files import format_of, write_table

@@ -11,6 +11,7 @@ from milepost.errors import InputError, TableError
 from milepost.games.pgn.speeds import fast_games
 from milepost.games.pgn.tidy import tidy_date
 from milepost.games.results.from_games import time_known, time_of_dates
+from milepost.io.suggest import did_you_mean
 from milepost.tables import RESULTS, as_frame
 
 POINTS = ("points_1", "points_2")
@@ -60,6 +61,7 @@ def parse_mapping(text: str) -> dict[str, str]:
         if name not in known:
             raise InputError(
                 f"mapping: unknown field {name!r}; known are {', '.join(sorted(known))}"
+                f"{did_you_mean(name, known)}"
             )
         if name in mapping or f"{name}:" in mapping:
             raise InputError(f"mapping: the field {name!r} is given twice")

@@ -35,6 +35,10 @@ DEFAULT_WITHIN = 10
 """Points that both Elos may differ from a milepost (Regan & Haworth 2011)."""
 
 
+FIRST_YEAR, LAST_YEAR = 1, 9999
+"""Where a span of years with an open end begins and ends."""
+
+
 @dataclass(frozen=True)
 class Criteria:
     """Which games belong to a set; what is not given does not matter."""
@@ -92,7 +96,7 @@ class Criteria:
             return self.group
         if not self.years:
             return str(self.elo)
-        return f"{self.elo} {self.years[0]}-{self.years[1]}"
+        return f"{self.elo} {years_text(self.years)}"
 
     @property
     def widths(self) -> tuple[int, ...]:
@@ -183,7 +187,7 @@ def select_games(games: Any, criteria: Criteria, *, events: Any = None) -> Selec
             break
     if len(chosen) < len(fitting):
         left_out["beyond the cap"] = len(fitting) - len(chosen)
-    period = f"{criteria.years[0]}-{criteria.years[1]}" if criteria.years else None
+    period = years_text(criteria.years) if criteria.years else None
     chosen = chosen.with_columns(
         pl.lit(criteria.name, dtype=pl.String).alias("group"),
         pl.lit(criteria.elo, dtype=pl.Int32).alias("milepost"),
@@ -235,7 +239,7 @@ def milepost_grid(mileposts: str, periods: Sequence[str], template: Criteria) ->
     mileposts
         ``first:last:step``, for example ``1600:2700:100``.
     periods
-        Spans of years such as ``1991-1994``; none means all years together.
+        Spans of years such as ``1991-1994``; none means the years of the template.
     template
         All that the sets have in common.
     """
@@ -246,6 +250,8 @@ def milepost_grid(mileposts: str, periods: Sequence[str], template: Criteria) ->
     if step <= 0 or last < first:
         raise InputError(f"mileposts: {mileposts!r} holds no milepost")
     spans: list[tuple[int, int] | None] = [parse_years(period) for period in periods]
+    if not spans:
+        spans = [template.years]
     return [
         Criteria(**{**template.__dict__, "elo": elo, "years": span, "group": None})
         for span in spans or [None]
@@ -260,6 +266,14 @@ def parse_years(text: str) -> tuple[int, int]:
         return int(first), int(last if dash else first)
     except ValueError:
         raise InputError(f"expected years such as 1991-1994, got {text!r}") from None
+
+
+def years_text(years: tuple[int, int]) -> str:
+    """Name a span of years; an end that is open stays so: ``from 1991``."""
+    first, last = years
+    if last == LAST_YEAR:
+        return f"from {first}"
+    return f"to {last}" if first == FIRST_YEAR else f"{first}-{last}"
 
 
 def _header_tests(criteria: Criteria, within: int) -> list[tuple[str, pl.Expr]]:

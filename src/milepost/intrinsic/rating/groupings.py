@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from milepost.errors import InputError
+from milepost.io.suggest import did_you_mean
 
 BAND = 200
 """Opponents are gathered in bands of so many points."""
@@ -79,7 +80,10 @@ def columns_needed(by: Sequence[str]) -> list[str]:
     """
     unknown = [name for name in by if name not in GROUPINGS]
     if unknown:
-        raise InputError(f"no grouping {unknown[0]!r}: there are {', '.join(GROUPINGS)}")
+        raise InputError(
+            f"no grouping {unknown[0]!r}: there are {', '.join(GROUPINGS)}"
+            f"{did_you_mean(unknown[0], GROUPINGS)}"
+        )
     return [column for name in by for column in GROUPINGS[name][0]]
 
 
