@@ -6,8 +6,6 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-import typer
-
 
 @contextmanager
 def caveats_told(word: Callable[[Warning], str] | None = None) -> Iterator[None]:
@@ -27,6 +25,6 @@ def caveats_told(word: Callable[[Warning], str] | None = None) -> Iterator[None]
         if isinstance(caveat.message, MilepostWarning):
             text = str(caveat.message) if word is None else word(caveat.message)
             if text:
-                typer.echo(f"warning: {text}", err=True)
+                show.say(f"warning: {text}", err=True)
         else:
             warnings.warn_explicit(caveat.message, caveat.category, caveat.filename, caveat.lineno)

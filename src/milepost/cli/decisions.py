@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -85,6 +86,7 @@ def read_decisions(
             "games need their evaluations: add --store DIR (milepost analyse makes one); a table "
             "must end in .csv, .tsv, .parquet or .ndjson"
         )
+    show.refuse_nothing(None, inputs)
     try:
         with caveats_told(word), show.progress("reading", quiet=quiet) as tell:
             decisions = api.decisions.decisions(
@@ -94,11 +96,32 @@ def read_decisions(
     except NotAnalysedError as error:
         raise NotAnalysedError(f"{str(error).split(':')[0]}: {adding()}") from error
     if not quiet and decisions.counts:
-        counts = ", ".join(f"{count:,} {name}" for name, count in decisions.counts.items() if count)
-        typer.echo(f"set-up {decisions.setup}: {counts}", err=True)
+        show.note(_counted(decisions.counts))
+        show.detail(f"engine set-up {decisions.setup}")
     if len(decisions.errors):
         show.tell_wrong(decisions.errors, quiet=quiet)
     return decisions
+
+
+_LEFT_OUT = {
+    "book": "opening moves",
+    "repetition": "repeated positions",
+    "only move": "forced moves",
+    "over the limit": "in decided positions",
+}
+"""Why turns are left out, as people say it; other reasons are told as they are."""
+_KEPT_APART = ("turns in", "kept", "possible errors of the game score")
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    """Say what became of the turns."""
+    gone = [
+        f"{count:,} {_LEFT_OUT.get(name, name)}"
+        for name, count in counts.items()
+        if count and name not in _KEPT_APART
+    ]
+    left = f"; left out: {', '.join(gone)}" if gone else ""
+    return f"{counts.get('kept', 0):,} of {counts.get('turns in', 0):,} turns count{left}"
 
 
 def analyse_missing(
@@ -128,7 +151,7 @@ def analyse_missing(
                 inputs, store, player=player or (), workers=workers, progress=tell
             )
     if not quiet:
-        typer.echo(str(analysis), err=True)
+        show.say(str(analysis), err=True)
 
 
 def find_calibration(
@@ -143,9 +166,9 @@ def find_calibration(
     except NoCalibrationError as error:
         raise NoCalibrationError(_how_to_calibrate(decisions, store)) from error
     if not quiet:
-        typer.echo(f"calibration {calibration.name}", err=True)
+        show.detail(f"calibration {calibration.name}")
         for note in calibration.notes:
-            typer.echo(f"  {note}", err=True)
+            show.detail(f"  {note}")
     return calibration
 
 

@@ -239,7 +239,7 @@ def warnings_told() -> Iterator[None]:
         yield
     for caveat in caught:
         if issubclass(caveat.category, MilepostWarning):
-            typer.echo(f"warning: {caveat.message}", err=True)
+            say(f"warning: {caveat.message}", err=True)
         else:
             warnings.warn_explicit(caveat.message, caveat.category, caveat.filename, caveat.lineno)
 
@@ -247,9 +247,7 @@ def warnings_told() -> Iterator[None]:
 def warn_of_lost(lost: int) -> None:
     """Warn of games or rows that could not be read."""
     if lost:
-        typer.echo(
-            f"warning: {lost:,} games or rows could not be read (see milepost results)", err=True
-        )
+        say(f"warning: {lost:,} games or rows could not be read (see milepost results)", err=True)
 
 
 def summarise(summary: Summary, output: str, errors_path: str | None, *, rows: str) -> None:
@@ -276,26 +274,36 @@ def summarise(summary: Summary, output: str, errors_path: str | None, *, rows: s
         findings[kind] for kind in ("broken", "unreadable", "variant", "duplicate", "doubt")
     ):
         say.append(f"  what and where: {errors_path}")
-    typer.echo("\n".join(say), err=True)
+    say("\n".join(say), err=True)
 
 
-def refuse_nothing(games: int, inputs: Sequence[str]) -> None:
-    """Refuse input in which there is no game: it is hardly what was meant."""
+def refuse_nothing(games: int | None, inputs: Sequence[str]) -> None:
+    """Refuse input in which there is no game: it is hardly what was meant.
+
+    Parameters
+    ----------
+    games
+        How many were found; `None` before reading, when only empty files are refused.
+    inputs
+        What the user has named.
+    """
     from milepost.errors import InputError
     from milepost.io.sources import find_sources
 
-    if games:
-        return
-    empty = all(source.size == 0 for source in find_sources(inputs))
-    why = "nothing is in it" if empty else "is it PGN, or a table with rows?"
-    raise InputError(f"no games in {', '.join(inputs[:3])}{' …' if len(inputs) > 3 else ''}: {why}")
+    names = f"{', '.join(inputs[:3])}{' …' if len(inputs) > 3 else ''}"
+    if games is None:
+        sources = list(find_sources(inputs))
+        if sources and all(source.size == 0 for source in sources):
+            raise InputError(f"no games in {names}: nothing is in it")
+    elif not games:
+        raise InputError(f"no games in {names}: is it PGN, or a table with rows?")
 
 
 def leave_if_strict(summary: Summary, *, strict: bool) -> None:
     """Warn of errors; with `--strict` end with exit code 1."""
     if not summary.lost:
         return
-    typer.echo(f"warning: {summary.lost:,} games could not be read, or not to their end", err=True)
+    say(f"warning: {summary.lost:,} games could not be read, or not to their end", err=True)
     if strict:
         raise typer.Exit(1)
 
@@ -308,7 +316,7 @@ def tell_wrong(wrong: pl.DataFrame, *, quiet: bool) -> int:
             wrong["kind"].value_counts(sort=True).sort("count", "kind", descending=[True, False])
         )
         said = ", ".join(f"{count:,} {kind}" for kind, count in kinds.iter_rows())
-        typer.echo(f"warning: games with something wrong: {said} (see milepost turns)", err=True)
+        say(f"warning: games with something wrong: {said} (see milepost turns)", err=True)
     return lost
 
 
@@ -394,7 +402,7 @@ def say(text: str, *, err: bool = False) -> None:
                 break_on_hyphens=False,
             )
         )
-    typer.echo(text, err=err)
+    say(text, err=err)
 
 
 _WIDE_GAP, _NARROW_GAP = 3, 2

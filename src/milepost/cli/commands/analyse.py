@@ -146,13 +146,13 @@ def _tell(analysis: Analysis, errors: str | None, *, quiet: bool) -> None:
         _tell_failed(run, errors)
     if analysis.jury is not None and not quiet:
         digest, averaged = analysis.jury.digest, analysis.averaged
-        typer.echo(f"jury {digest}: {averaged:,} positions averaged", err=True)
+        show.say(f"jury {digest}: {averaged:,} positions averaged", err=True)
 
 
 def _tell_run(analysis: Analysis, run: RunState) -> None:
     assert run.setup is not None
     left_out = ", ".join(f"{count:,} {name}" for name, count in run.left_out.items())
-    typer.echo(
+    show.say(
         f"{analysis.turns:,} turns{f' ({left_out} left out)' if left_out else ''}: "
         f"{run.total:,} different positions\n"
         f"  {run.hits:,} in the store already, {run.done:,} analysed, "
@@ -167,16 +167,14 @@ def _tell_run(analysis: Analysis, run: RunState) -> None:
 def _tell_failed(state: RunState, errors: str | None) -> None:
     """Name the failed positions, whatever else is to be quiet."""
     if state.failed:
-        typer.echo(f"{len(state.failed):,} of {state.total:,} positions failed", err=True)
+        show.say(f"{len(state.failed):,} of {state.total:,} positions failed", err=True)
     for position, played, reason in state.failed[:5]:
         move = f", played {played}" if played else ""
-        typer.echo(f"  failed: {position}{move}: {reason}", err=True)
+        show.say(f"  failed: {position}{move}: {reason}", err=True)
     if len(state.failed) > 5:
-        typer.echo(
-            f"  ... and {len(state.failed) - 5:,} more: see {errors or '--errors'}", err=True
-        )
+        show.say(f"  ... and {len(state.failed) - 5:,} more: see {errors or '--errors'}", err=True)
     if state.failed:
-        typer.echo("  the same command tries them again", err=True)
+        show.say("  the same command tries them again", err=True)
 
 
 def analyse_command(inputs: Sequence[str], store: str, setup: str | None = None) -> str:

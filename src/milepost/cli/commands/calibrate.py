@@ -160,14 +160,14 @@ def calibrate(
         )  # fmt: skip
     unrated = rated.table["mover_elo"].null_count()
     if unrated and not quiet:
-        typer.echo(f"{unrated:,} turns without an Elo are left out", err=True)
+        show.say(f"{unrated:,} turns without an Elo are left out", err=True)
     with show.progress("calibrating", quiet=quiet) as tell:
         calibration = api.ratings.calibrate(
             rated, name=name or Path(output).stem, whole_games=further, plan=how, progress=tell
         )
     calibration.save(output)
     show_calibration(calibration)
-    typer.echo(f"calibration -> {output}", err=True)
+    show.say(f"calibration -> {output}", err=True)
     if not calibration.admitted:
         raise typer.Exit(1)
 
@@ -198,7 +198,7 @@ def _bridge(
                 positions=positions or api.bridges.POSITIONS, progress=tell,
             )  # fmt: skip
     except api.analyses.AnalysisInterruptedError:
-        typer.echo(f"what was evaluated is kept in {kept}: go on with the same command", err=True)
+        show.say(f"what was evaluated is kept in {kept}: go on with the same command", err=True)
         raise
     calibration.save(output)
     shared.show_numbers(
@@ -207,7 +207,7 @@ def _bridge(
     )
     for note in calibration.notes:
         typer.echo(f"note: {note}")
-    typer.echo(f"calibration for {calibration.setup_text} -> {output}", err=True)
+    show.say(f"calibration for {calibration.setup_text} -> {output}", err=True)
 
 
 def calibrations(
@@ -259,7 +259,7 @@ def show_calibration(calibration: Calibration) -> None:
         )
     if "failed" in tried.columns:
         for row in tried.filter(pl.col("failed").is_not_null()).iter_rows(named=True):
-            typer.echo(f"not fitted: {row['map']}: {row['failed']}", err=True)
+            show.say(f"not fitted: {row['map']}: {row['failed']}", err=True)
     variation = calibration.variation
     low, high = calibration.range
     counts = ", ".join(f"{count:,} {what}" for what, count in calibration.counts.items())

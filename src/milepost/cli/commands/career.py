@@ -46,7 +46,7 @@ def career(
             ("best wins", "when", found.scale.unit, "±", "chance", "event"), rows,
             whole=("when", "chance"), drop_first=("event",),
         )  # fmt: skip
-        typer.echo("chance: of the win, by what is known now of both then", err=True)
+        show.note("chance: of the win, by what is known now of both then")
     tell_of_scale(found)
 
 

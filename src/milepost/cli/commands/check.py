@@ -170,7 +170,7 @@ def check(
     _tell(found, quiet=quiet)
     for path in (output, report):
         if not quiet and path not in {None, "-"}:
-            typer.echo(f"{len(found):,} performances -> {path}", err=True)
+            show.say(f"{len(found):,} performances -> {path}", err=True)
 
 
 def _decisions(
@@ -200,7 +200,7 @@ def _decisions(
         with show.progress("analysing", quiet=quiet, unit="positions") as tell:
             done = api.analyses.analyse(inputs, store, plan, workers=workers, progress=tell)
         if not quiet:
-            typer.echo(str(done), err=True)
+            show.say(str(done), err=True)
     return read()
 
 

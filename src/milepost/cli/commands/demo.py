@@ -95,11 +95,11 @@ def _analyse_some(folder: Path, workers: int) -> None:
                 turns.head(_ENGINE_TURNS), folder / "evaluations", workers=workers, progress=tell
             )
     except EngineError as error:
-        typer.echo(f"{error}\nGoing on with the evaluations of the sample.", err=True)
+        show.say(f"{error}\nGoing on with the evaluations of the sample.", err=True)
         return
     run = analysis.runs[0]
     assert run.setup is not None
-    typer.echo(
+    show.say(
         f"{run.setup.name}: {run.total:,} positions of a famous game, all moves at every depth: "
         f"{run.done:,} analysed, {run.hits:,} were in the store",
         err=True,

@@ -54,7 +54,7 @@ def fit_row(
     others = agents.rows_of_other_setups(output, how)
     if others:
         some = ", ".join(others[:3]) + (" ..." if len(others) > 3 else "")
-        typer.echo(
+        show.say(
             f"warning: rows of {len(others)} files in {output} are of another engine set-up "
             f"({some}): their s and c do not compare with these",
             err=True,
@@ -96,26 +96,26 @@ def _tell(outcome: RowOutcome, results: str, *, quiet: bool) -> None:
     if outcome.errors is not None:
         show.tell_wrong(outcome.errors, quiet=quiet)
     if outcome.row is None:
-        typer.echo(f"milepost: {outcome.what}", err=True)
+        show.say(f"milepost: {outcome.what}", err=True)
         return
     if not quiet:
         total, there, done = outcome.positions
-        typer.echo(
+        show.say(
             f"{name}: {total:,} positions, {there:,} in the store already, {done:,} analysed",
             err=True,
         )
     for warning in outcome.row.warnings:
-        typer.echo(f"warning: {name}: {warning}", err=True)
+        show.say(f"warning: {name}: {warning}", err=True)
     if outcome.earlier:
-        typer.echo(
+        show.say(
             f"warning: {name}: {results} has other rows of this file ({outcome.earlier}); "
             "--replace takes them out",
             err=True,
         )
     if outcome.what == agents.THERE_ALREADY:
-        typer.echo(f"{name}: the very same row is in {results} already", err=True)
+        show.say(f"{name}: the very same row is in {results} already", err=True)
     elif not quiet:
-        typer.echo(f"{name}: row {outcome.what} -> {results}", err=True)
+        show.say(f"{name}: row {outcome.what} -> {results}", err=True)
     if not quiet:
         _show(outcome.row)
 

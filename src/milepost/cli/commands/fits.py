@@ -239,9 +239,9 @@ def fit_line(
         given, by, model, method=method, fields=columns, outside=outside, least=least
     )
     for name, reason in fits.left_out:
-        typer.echo(f"left out: {name}: {reason}", err=True)
+        show.say(f"left out: {name}: {reason}", err=True)
     table = fits.to_frame()
-    typer.echo(f"c = {fits.line[0]:.4f} + {fits.line[1]:.3e} x {by}", err=True)
+    show.say(f"c = {fits.line[0]:.4f} + {fits.line[1]:.3e} x {by}", err=True)
     if output is not None:
         told = {"model": model, "method": method, "by": by, "outside": outside}
         made = provenance_of("fit-line", told, given)
@@ -273,9 +273,9 @@ def _deliver(
 
     table = fits.table
     for name, reason in fits.left_out:
-        typer.echo(f"left out: {name}: {reason}", err=True)
+        show.say(f"left out: {name}: {reason}", err=True)
     if not len(table):
-        typer.echo("milepost: nothing could be fitted", err=True)
+        show.say("milepost: nothing could be fitted", err=True)
         raise typer.Exit(1)
     if output is not None:
         write_table(table, output, form=form, made=made)
@@ -290,14 +290,14 @@ def _deliver(
     elif output != "-":
         _show_fits(shown, by)
     if not quiet and output not in {None, "-"}:
-        typer.echo(f"{len(table):,} fits -> {output}", err=True)
+        show.say(f"{len(table):,} fits -> {output}", err=True)
     if "sd" in table.columns and table["outside"].sum():
         beyond = f"chosen beyond the first {getattr(model, 'width', 10)} options"
-        typer.echo(f"{beyond}: {table['outside'].sum():,} left out", err=True)
+        show.say(f"{beyond}: {table['outside'].sum():,} left out", err=True)
     elif "sd" not in table.columns:
         for name, what in (("outside", "kept as such"), ("excluded", "left out")):
             if table[name].sum():
-                typer.echo(f"chosen outside the options: {table[name].sum():,} {what}", err=True)
+                show.say(f"chosen outside the options: {table[name].sum():,} {what}", err=True)
     if "clipped" in table.columns:
         _tell_clipped(int(table["clipped"].sum()), int(table["options"].sum()), model)
     if not fits.converged:
@@ -310,7 +310,7 @@ def _tell_clipped(clipped: int, options_in_all: int, model: Any) -> None:
 
     if clipped:
         cap = model.scale().cap
-        typer.echo(agents.clipping_text(clipped, options_in_all, cap), err=True)
+        show.say(agents.clipping_text(clipped, options_in_all, cap), err=True)
 
 
 def _show_fits(table: pl.DataFrame, by: list[str]) -> None:

@@ -72,7 +72,7 @@ def follow(
     def tell_wrong(number: int, reason: str) -> None:
         nonlocal wrong
         wrong += 1
-        typer.echo(f"line {number}: {reason}", err=True)
+        show.say(f"line {number}: {reason}", err=True)
 
     followed = 0
     for standing in agents.follow(
@@ -87,6 +87,6 @@ def follow(
         followed += 1
         print(json.dumps(standing.to_dict(), ensure_ascii=False), flush=True)
     if wrong or not quiet:
-        typer.echo(f"{followed:,} decisions followed, {wrong:,} lines were none", err=True)
+        show.say(f"{followed:,} decisions followed, {wrong:,} lines were none", err=True)
     if wrong:
         raise typer.Exit(1)

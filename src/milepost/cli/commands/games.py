@@ -24,6 +24,7 @@ def games(
     from milepost.api.games import Target, write_games
 
     target = Target(output, form, errors)
+    show.refuse_nothing(None, inputs)
     with show.progress("reading", quiet=quiet) as tell:
         summary = write_games(
             inputs,
@@ -70,6 +71,7 @@ def results(
     from milepost.api.games import Target, parse_mapping, write_results
 
     target = Target(output, form, errors)
+    show.refuse_nothing(None, inputs)
     with show.progress("reading", quiet=quiet) as tell:
         summary = write_results(
             inputs,
@@ -108,6 +110,7 @@ def turns(
     from milepost.api.games import Target, write_turns
 
     target = Target(output, form, errors)
+    show.refuse_nothing(None, inputs)
     with show.progress("reading", quiet=quiet) as tell:
         summary = write_turns(
             inputs,

@@ -143,7 +143,7 @@ def history(
             say.append(f"  curves -> {'standard output' if output == '-' else output}")
         if save is not None:
             say.append(f"  history -> {save}")
-        typer.echo("\n".join(say), err=True)
+        show.say("\n".join(say), err=True)
     if not found.converged:
         raise typer.Exit(1)
 

@@ -106,7 +106,7 @@ def inflation(
         typer.echo(f"{moves.turns:,} turns of {moves.used:,} player-periods")
         typer.echo(ASSUMPTION)
     if plot is not None:
-        typer.echo(f"-> {plot}", err=True)
+        show.note(f"-> {plot}")
 
 
 def _show_sensitivity(answer: pl.DataFrame, table: pl.DataFrame) -> None:

@@ -79,7 +79,7 @@ def likelihood(
     )
     if not quiet:
         for note in answer.notes[len(chosen.notes) :]:
-            typer.echo(f"--elo: {note}", err=True)
+            show.say(f"--elo: {note}", err=True)
     if output is not None:
         write_table(answer.games, output, form=form, made=answer.made)
     if turns is not None:
@@ -92,4 +92,4 @@ def likelihood(
     title = f"Elo after each game, {level:.0%} intervals: of the performance, and of the player"
     shared.show_numbers(games, title)
     if answer.warning is not None:
-        typer.echo(answer.warning, err=True)
+        show.say(answer.warning, err=True)

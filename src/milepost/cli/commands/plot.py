@@ -99,7 +99,7 @@ def plot(
     if not quiet:
         dotted = [] if other is None else [f"dotted: {other.about}"]
         for line in (found.about, *dotted, f"{'; '.join(written)} -> {target}"):
-            typer.echo(line, err=True)
+            show.say(line, err=True)
 
 
 def _named_after(players: list[str]) -> Path:

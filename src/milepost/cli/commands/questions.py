@@ -69,10 +69,9 @@ def rank(
     if games is None:
         left = len(found.rank(at, within=within, games=0)) - len(table)
         if left:
-            typer.echo(
+            show.note(
                 f"{left:,} more have fewer than 30 games by then or are hardly known "
                 "(--min-games 0 lists them too)",
-                err=True,
             )
 
 
@@ -115,10 +114,9 @@ def predict(
     skills = [found.skill(player.key, at) for player in (one, two)]
     sds = [None if math.isnan(skill.sd) else skill.sd for skill in skills]
     if first_mover is not None and not found.paths["first_mover"].cast(bool).any():
-        typer.echo(
+        show.note(
             "--moves-first makes no difference: the history was fitted without a first mover's "
             "advantage (milepost history --set first_mover=learn)",
-            err=True,
         )
     expected = chances.win + 0.5 * chances.draw
     table = pl.DataFrame({
@@ -183,7 +181,7 @@ def compare(
         "scale": ["joint" if answer.joint else found.scale.name],
     })  # fmt: skip
     if answer.caution:
-        typer.echo(f"caution: {answer.caution}", err=True)
+        show.say(f"caution: {answer.caution}", err=True)
     if written(table, output, form, "compare", {"players": [a, b], "scale": scale}, folder):
         return
     rows = [
@@ -223,7 +221,7 @@ def load(folder: str, scale: str | None, *, joint: bool = False) -> History:
     found = load_history(folder)
     caution = evidence_caution(found)
     if caution:
-        typer.echo(f"caution: {caution}", err=True)
+        show.say(f"caution: {caution}", err=True)
     return found if scale is None else found.on(scale)
 
 
@@ -235,7 +233,7 @@ def tell_of_scale(found: History) -> None:
     elif not lines and found.curves["elo"].drop_nulls().len():
         lines = ("points of this history, which are no Elo: --scale elo reads them as Elo",)
     for line in lines:
-        typer.echo(line, err=True)
+        show.note(line)
 
 
 def written(
@@ -266,17 +264,14 @@ def _rounded(table: pl.DataFrame, unit: str) -> list[pl.Expr]:
 def _tell_of_doubles(found: History, shown: pl.DataFrame) -> None:
     for group in found.doubles(shown):
         names = "; ".join(found.name_of(key) for key in group)
-        typer.echo(
-            f"perhaps one person: {names} (milepost history --aliases joins spellings)", err=True
-        )
+        show.note(f"perhaps one person: {names} (milepost history --aliases joins spellings)")
 
 
 def _tell_of_nobody(found: History, at: str, within: float, games: int | None) -> None:
     """An empty ranking is an answer, but perhaps not to what was meant."""
     first, last = found.curves["time"].sort().cast(str).gather([0, -1])
     least = f" and at least {games:,} games by then" if games else ""
-    typer.echo(
+    show.note(
         f"nobody has games within {within:g} years of {at}{least}; "
         f"the history goes from {first} to {last}",
-        err=True,
     )

@@ -131,16 +131,16 @@ def rate(
         ratings.save(output, form=form)
     if report is not None:
         if not quiet:
-            typer.echo("drawing the page", err=True)
+            show.say("drawing the page", err=True)
         ratings.report(report)
     if output != "-":
         _show(ratings, most)
     doubts = api.decisions.score_doubts_told(decisions.table)
     if doubts and not quiet:
-        typer.echo(doubts, err=True)
+        show.say(doubts, err=True)
     for path in (output, report):
         if not quiet and path not in {None, "-"}:
-            typer.echo(f"{len(ratings):,} ratings -> {path}", err=True)
+            show.say(f"{len(ratings):,} ratings -> {path}", err=True)
 
 
 def _check_sites(sites: str | None, how: dict[str, Any], *, other: bool, form: str | None) -> None:
@@ -177,7 +177,7 @@ def _write_sites(
         )  # fmt: skip
     evidence.save(path, form=form)
     if not quiet:
-        typer.echo(f"{evidence}\n-> {path}", err=True)
+        show.say(f"{evidence}\n-> {path}", err=True)
 
 
 def _reference(text: str | None) -> Any:
@@ -234,10 +234,8 @@ def _show(ratings: Ratings, most: int) -> None:
     for text, number in numbers.items():
         typer.echo(f"  {number}: {text}")
     if len(shown) < len(table):
-        typer.echo(f"{len(table) - len(shown):,} more groups: write them with -o", err=True)
-    typer.echo(
-        "A figure is evidence, never a verdict on a person: see docs/intrinsic.md.", err=True
-    )
+        show.say(f"{len(table) - len(shown):,} more groups: write them with -o", err=True)
+    show.say("A figure is evidence, never a verdict on a person: see docs/intrinsic.md.", err=True)
 
 
 def points(value: float | None) -> str:

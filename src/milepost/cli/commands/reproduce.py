@@ -116,4 +116,4 @@ def _summarise(done: list[Done], where: str) -> None:
         line += f"; {kept} unchanged since the last time"
     if lost:
         line += f"; {lost} could not be run"
-    typer.echo(f"{line}\n  -> {where}", err=True)
+    show.say(f"{line}\n  -> {where}", err=True)

@@ -131,8 +131,8 @@ def review(
                 typer.echo(str(found.difference(first, second)))
     if not quiet:
         for note in found.notes:
-            typer.echo(f"note: {note}", err=True)
-        typer.echo(f"the whole review, with boards -> {page}", err=True)
+            show.say(f"note: {note}", err=True)
+        show.say(f"the whole review, with boards -> {page}", err=True)
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -173,12 +173,12 @@ def _decisions(
                         progress=tell,
                     )  # fmt: skip
             if not quiet:
-                typer.echo(str(done), err=True)
+                show.say(str(done), err=True)
             there = True
         except EngineError as error:
             if there or store is not None:
                 raise
-            typer.echo(f"warning: {error}; going by the %eval comments of the games", err=True)
+            show.say(f"warning: {error}; going by the %eval comments of the games", err=True)
     if not there:
         return None
     try:

@@ -138,6 +138,7 @@ def select(
     if mileposts:
         sets = milepost_grid(mileposts, _words(periods), criteria)
     target = Target(output, form, errors)
+    show.refuse_nothing(None, inputs)
     with show.progress("reading", quiet=quiet) as tell:
         summary, selections = write_selection(
             inputs,
@@ -164,11 +165,11 @@ def select(
 
 def _tell_left_out(selection: Selection) -> None:
     """Say what has become of all games; the numbers add up."""
-    typer.echo(f"{selection.read:,} games read, {len(selection.games):,} chosen", err=True)
+    show.say(f"{selection.read:,} games read, {len(selection.games):,} chosen", err=True)
     for reason, count in selection.left_out.items():
-        typer.echo(f"  {count:>9,} left out: {reason}", err=True)
+        show.say(f"  {count:>9,} left out: {reason}", err=True)
     if selection.advice:
-        typer.echo(f"warning: {selection.advice}", err=True)
+        show.say(f"warning: {selection.advice}", err=True)
 
 
 def _years(first: int | None, last: int | None) -> tuple[int, int] | None:

@@ -75,6 +75,6 @@ def spreads(
     )  # fmt: skip
     decisions.save(output, form=form)
     if not quiet:
-        typer.echo(f"{len(decisions):,} spreads -> {output}", err=True)
+        show.say(f"{len(decisions):,} spreads -> {output}", err=True)
         for name, count in decisions.counts.items():
-            typer.echo(f"  {count:>9,} {name}", err=True)
+            show.say(f"  {count:>9,} {name}", err=True)

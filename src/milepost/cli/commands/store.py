@@ -86,7 +86,7 @@ def merge(
     for merged in merge_stores(folder, others):
         typer.echo(f"{merged.name}: {merged.added:,} evaluations added")
         if merged.differing:
-            typer.echo(
+            show.say(
                 f"warning: {merged.differing:,} evaluations of {merged.name} have the set-up and "
                 "position of ours but other values; ours stay",
                 err=True,
@@ -143,7 +143,7 @@ def export(
     what = f"{written.rows:,} evaluations"
     if written.without is not None:
         what = f"{written.rows:,} turns ({written.without:,} without an evaluation)"
-    typer.echo(f"{what} of set-up {written.setup} -> {output}", err=True)
+    show.say(f"{what} of set-up {written.setup} -> {output}", err=True)
 
 
 @store_app.command("import", cls=Command)
@@ -214,8 +214,8 @@ def import_(
         refused += len(found.refused)
         for row in found.refused[:MOST_REFUSED]:
             where = "line" if kind == DELTA else "row"
-            typer.echo(f"  refused: {where} {row.place}: {row.reason}", err=True)
+            show.say(f"  refused: {where} {row.place}: {row.reason}", err=True)
         if len(found.refused) > MOST_REFUSED:
-            typer.echo(f"  ... and {len(found.refused) - MOST_REFUSED:,} more", err=True)
+            show.say(f"  ... and {len(found.refused) - MOST_REFUSED:,} more", err=True)
     if refused:
         raise typer.Exit(1)

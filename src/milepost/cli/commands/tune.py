@@ -170,7 +170,7 @@ def tune(
         _show_tuning(found)
     if not quiet:
         for line in said:
-            typer.echo(line, err=True)
+            show.say(line, err=True)
     if not found.settled or (by == "evidence" and not found.best.converged):
         raise typer.Exit(1)
 

@@ -317,21 +317,21 @@ def _notes(tried: pl.DataFrame, kind: str) -> tuple[str, ...]:
     notes = []
     if not row["admitted"]:
         notes.append(
-            f"no map passed the gate; {kind} has {row['cells_refuted']} of {row['cells']} cells "
-            "refuted: its projections are not to be trusted in those bands"
+            f"calibration check of {kind}: {row['cells_refuted']} of {row['cells']} failed; do not "
+            "trust projections in those rating bands"
         )
     elif not row["admitted_by_letter"]:
         notes.append(
-            f"{kind} passes {row['cells_passed']} of {row['cells']} cells of the gate by the "
-            f"letter; {row['cells_refuted']} beyond two standard errors, as many as true agents "
-            f"have with probability {row['chance']:.2f}"
+            f"calibration check of {kind}: {row['cells_passed']} of {row['cells']} passed; "
+            f"{row['cells_refuted']} off by more than two standard errors, which chance alone "
+            f"gives with probability {row['chance']:.2f}"
         )
     for limit in SLIPS:
         z = row[f"slips{limit:g}_z"]
         if abs(z) > NOISE:
             more = "fewer" if z < 0 else "more"
             notes.append(
-                f"over all bands players make {more} slips over {limit:g} pawns than projected "
+                f"in all bands together players make {more} errors of over {limit:g} pawns than projected "
                 f"(z = {z:.1f})"
             )
     return tuple(notes)
