@@ -383,26 +383,24 @@ def print_table(
 
 
 def say(text: str, *, err: bool = False) -> None:
-    """Print a line for people: a terminal gets it broken between words, what goes on indented."""
-    import textwrap
-
+    """Print lines for people: a terminal gets them broken between words, what goes on indented."""
     from rich.console import Console
 
     stream = sys.stderr if err else sys.stdout
-    asked = os.environ.get("COLUMNS", "")
-    if stream.isatty() or asked.isdigit():
-        indent = " " * (len(text) - len(text.lstrip()) + 2)
+    if stream.isatty() or os.environ.get("COLUMNS", "").isdigit():
         width = Console(stderr=err).width
-        text = "\n".join(
-            textwrap.wrap(
-                text,
-                width,
-                subsequent_indent=indent,
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
-        )
-    say(text, err=err)
+        text = "\n".join(_broken(line, width) for line in text.split("\n"))
+    typer.echo(text, err=err)
+
+
+def _broken(line: str, width: int) -> str:
+    import textwrap
+
+    indent = " " * (len(line) - len(line.lstrip()) + 2)
+    parts = textwrap.wrap(
+        line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+    return "\n".join(parts)
 
 
 _WIDE_GAP, _NARROW_GAP = 3, 2

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from milepost.cli import decisions as shared
-from milepost.cli import options
+from milepost.cli import options, show
 from milepost.cli.commands.rate import numbers_of
 
 

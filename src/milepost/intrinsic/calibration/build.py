@@ -331,7 +331,7 @@ def _notes(tried: pl.DataFrame, kind: str) -> tuple[str, ...]:
         if abs(z) > NOISE:
             more = "fewer" if z < 0 else "more"
             notes.append(
-                f"in all bands together players make {more} errors of over {limit:g} pawns than projected "
-                f"(z = {z:.1f})"
+                f"in all bands together players make {more} errors of over {limit:g} pawns than "
+                f"projected (z = {z:.1f})"
             )
     return tuple(notes)
