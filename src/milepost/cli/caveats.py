@@ -6,6 +6,8 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from milepost.cli import show
+
 
 @contextmanager
 def caveats_told(word: Callable[[Warning], str] | None = None) -> Iterator[None]:

@@ -254,27 +254,27 @@ def summarise(summary: Summary, output: str, errors_path: str | None, *, rows: s
     """Print the summary of a command on standard error."""
     files = "1 file" if summary.files == 1 else f"{summary.files:,} files"
     where = "standard output" if output == "-" else output
-    say = [f"{summary.games:,} games in {files}, {summary.kept:,} kept"]
-    say.append(f"  {summary.rows:,} {rows} -> {where}")
+    lines = [f"{summary.games:,} games in {files}, {summary.kept:,} kept"]
+    lines.append(f"  {summary.rows:,} {rows} -> {where}")
     if summary.resumed:
-        say.append(f"  {summary.resumed:,} parts were there already from an interrupted run")
+        lines.append(f"  {summary.resumed:,} parts were there already from an interrupted run")
     findings = summary.findings
-    say.append(
+    lines.append(
         f"  errors: {findings['broken']:,} broken, {findings['unreadable']:,} unreadable "
         f"({summary.errors_per_thousand:.1f} per thousand games)"
     )
     others = [f"{findings[kind]:,} {name}" for kind, name in _NAMED.items() if findings[kind]]
     if others:
-        say.append("  also: " + ", ".join(others))
+        lines.append("  also: " + ", ".join(others))
     joined = ""
     if summary.joined:
         joined = f" ({summary.joined:,} spellings joined by FIDE id or alias: see milepost players)"
-    say.append(f"  {summary.players:,} players{joined}")
+    lines.append(f"  {summary.players:,} players{joined}")
     if errors_path and any(
         findings[kind] for kind in ("broken", "unreadable", "variant", "duplicate", "doubt")
     ):
-        say.append(f"  what and where: {errors_path}")
-    say("\n".join(say), err=True)
+        lines.append(f"  what and where: {errors_path}")
+    say("\n".join(lines), err=True)
 
 
 def refuse_nothing(games: int | None, inputs: Sequence[str]) -> None:
