@@ -115,7 +115,7 @@ class History(stage.History):
         first, last
             The time range; `None` = the whole lives.
         title
-            What stands above.
+            Title.
         gap
             Where there are no games for longer than this, a curve is broken; `None` = five years,
             where the times are years or dates.
@@ -285,7 +285,7 @@ class History(stage.History):
         group, reference
             See `inflation`.
         title
-            What stands above.
+            Title.
         """
         from milepost.report.joint_charts import inflation_chart
 

@@ -26,6 +26,8 @@ PALETTE = (
 black, which are too pale and too much like text; a violet and a grey stand in)."""
 INK = "#222222"
 """Lines and marks that belong to no group."""
+PAPER = "#FFFFFF"
+"""What lies behind a chart."""
 FAINT = "#DDDDDD"
 """Grid lines."""
 HEAT: Literal["cividis"] = "cividis"
@@ -43,7 +45,7 @@ _AUTOMATIC = re.compile(r'"(param|view|concat|layer)_(\d+)"')
 def theme() -> dict[str, Any]:
     """Return the house's Vega-Lite config: colours, sizes, quiet grid."""
     return {
-        "background": "white",
+        "background": PAPER,
         "font": _FONT,
         "view": {"continuousWidth": 560, "continuousHeight": 320, "stroke": None},
         "range": {"category": list(PALETTE), "heatmap": {"scheme": HEAT}, "ramp": {"scheme": HEAT}},
@@ -78,6 +80,37 @@ def theme() -> dict[str, Any]:
         "point": {"size": 45, "filled": True},
         "text": {"fontSize": 12, "color": INK},
     }
+
+
+DARK = {
+    INK: "#e8e8e8", PAPER: "#17191c", FAINT: "#3a3f45", "#888888": "#8d939a", "#555555": "#b4b8bd",
+    "#E9E9E9": "#2b2f34", "#D2D2D2": "#4a4f55", "#9A9A9A": "#8d939a",
+    "#000": "#e8e8e8", "black": "#e8e8e8", "white": "#17191c",
+    "#0072B2": "#56aee8", "#D55E00": "#f08a3c", "#009E73": "#3fc79b", "#CC79A7": "#e39ac3",
+    "#E69F00": "#f0b838", "#56B4E9": "#8fd0f7", "#5D3A9B": "#a98be0", "#7F7F7F": "#a8a8a8",
+    "#93c4e6": "#2f6f9c", "#4d7896": "#8db7d4",
+}  # fmt: skip
+"""What becomes of the colours of a chart on a dark page."""
+
+
+def dark_rules(scope: str) -> str:
+    """Return style rules that turn the charts of a page dark where its reader prefers that.
+
+    Colours stand in a chart as attributes, which rules of the page overrule; on paper, and in a
+    file of its own, a chart stays as it was drawn.
+
+    Parameters
+    ----------
+    scope
+        Selects the pictures, as in ``figure svg``.
+    """
+    lines = ["@media screen and (prefers-color-scheme: dark) {"]
+    lines += [
+        f'  {scope} [{name}="{colour}" i] {{ {name}: {dark}; }}'
+        for colour, dark in DARK.items()
+        for name in ("fill", "stroke")
+    ]
+    return "\n".join([*lines, "}"]) + "\n"
 
 
 def year_axis(field: str = "year", ends: tuple[float, float] | None = None) -> alt.X:
@@ -187,10 +220,24 @@ def save_chart(chart: alt.TopLevelMixin, path: str | Path) -> None:
         # faces of type it writes them in random order: so all text has the plain one here.
         data = vl_convert.svg_to_pdf(_FACES.sub("", svg_text(chart)))
     elif ending == ".html":
-        data = vl_convert.vegalite_to_html(spec_of(chart), bundle=True).encode("utf-8")
+        page = vl_convert.vegalite_to_html(spec_of(chart), bundle=True, renderer="svg")
+        data = _alone_in_a_page(page)
     else:
         data = (json.dumps(spec_of(chart), ensure_ascii=False, indent=1) + "\n").encode("utf-8")
     write_bytes(target, data)
+
+
+def _alone_in_a_page(text: str) -> bytes:
+    """Let a chart in a page of its own shrink on a phone, and turn dark where that is preferred."""
+    style = (
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n<style>\n'
+        ".vega-embed, .vega-embed .chart-wrapper { max-width: 100%; }\n"
+        ".vega-embed svg { max-width: 100%; height: auto; }\n"
+        "@media screen and (prefers-color-scheme: dark) { body { background: "
+        f"{DARK[PAPER]}; }} }}\n{dark_rules('.vega-embed svg')}</style>\n</head>"
+    )
+    return text.replace("</head>", style, 1).encode("utf-8")
 
 
 def check_ending(path: str | Path) -> None:

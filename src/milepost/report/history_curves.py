@@ -14,6 +14,7 @@ from milepost.history.eras import CAUTION_YEARS
 from milepost.history.models import TTT, TTTD, TrueSkill
 from milepost.history.periods import LONG_GAP, clock_of
 from milepost.report.charts import PALETTE, legend_below, year_axis
+from milepost.report.labels import MOST, Frame, names_beside
 
 if TYPE_CHECKING:
     import altair as alt
@@ -131,7 +132,7 @@ def curves_chart(
     margins
         Whether to draw the dashed curves where there are margins.
     title, subtitle
-        What stands above; what the lines mean is added.
+        Title and subtitle; what the lines mean is added.
     unit
         What the numbers are.
     width, height
@@ -151,20 +152,25 @@ def curves_chart(
         high=pl.col("mean") + wide * pl.col("sd"),
         hard=pl.col("mean") + pl.col("margin_mean"),
     )
+    direct = 1 < len(players) <= MOST
     colour = alt.Color(
         "player:N",
         title=None,
         scale=alt.Scale(
             domain=players, range=[PALETTE[i % len(PALETTE)] for i in range(len(players))]
         ),
-        legend=None if len(players) == 1 else legend_below(),
+        legend=None if len(players) == 1 or direct else legend_below(),
     )
+    ends = _ends(table, beside, margins=dashed)
     times = table["time"].to_list()
     x = year_axis("time", (min(times), max(times)))
 
     def height_of(field: str) -> alt.Y:
         name = "skill" if unit == "points" else f"skill ({unit})"
-        return alt.Y(f"{field}:Q", title=name, scale=alt.Scale(zero=False))
+        return alt.Y(
+            f"{field}:Q", title=name, scale=alt.Scale(zero=False, domain=list(ends)),
+            axis=alt.Axis(format="d"),
+        )  # fmt: skip
 
     pieces = alt.Detail("piece:N")
     base = alt.Chart(table).encode(x=x, color=colour, detail=pieces)
@@ -196,24 +202,48 @@ def curves_chart(
             bars = dots.mark_rule(opacity=0.5).encode(y=height_of("low"), y2=alt.Y2("high:Q"))
             layers.append(bars)
     if table["piece"].max() != table["piece"].min():
-        said.append("broken where there are no games for years")
-    if len(players) > len(PALETTE):  # colours come twice: names stand at the peaks
-        peaks = table.sort("mean", "time", descending=[True, False]).unique(
-            "player", keep="first", maintain_order=True
-        )
-        labels = alt.Chart(peaks).encode(x=x, y=height_of("mean"), text="who:N")
-        layers.append(
-            labels.transform_calculate(who="split(datum.player, ',')[0]").mark_text(dy=-9)
-        )
+        said.append("line broken where there are no games for years")
+    if direct:
+        frame = Frame(width, height, (min(times), max(times)), ends)
+        last = table.sort("time").unique("player", keep="last", maintain_order=True)
+        line_ends = list(last.select("time", "mean", "player").iter_rows())
+        layers += names_beside(line_ends, frame, x, height_of, colour)
+    elif len(players) > len(PALETTE):  # colours come twice: names stand at the peaks
+        layers.append(_names_at_peaks(table, x, height_of("mean")))
     lines = [*subtitle, "; ".join(said)]
     if len(players) > 1 and float(table["time"].max() - table["time"].min()) > CAUTION_YEARS:  # type: ignore[operator,arg-type]
-        lines.append(
-            "levels more than ten years apart rest on assumptions: results tie them loosely"
-        )
+        lines.append("Comparing levels more than ten years apart rests on assumptions.")
     name = title or (players[0] if len(players) == 1 else "Skill through time")
     return alt.layer(*layers).properties(
         width=width, height=height, title=alt.TitleParams(name, subtitle=lines)
     )
+
+
+def _names_at_peaks(table: pl.DataFrame, x: alt.X, y: alt.Y) -> Any:
+    """Surnames above the highest points, for many lines."""
+    import altair as alt
+
+    peaks = table.sort("mean", "time", descending=[True, False]).unique(
+        "player", keep="first", maintain_order=True
+    )
+    labels = alt.Chart(peaks).encode(x=x, y=y, text="who:N")
+    return labels.transform_calculate(who="split(datum.player, ',')[0]").mark_text(dy=-9)
+
+
+def _ends(
+    table: pl.DataFrame, beside: pl.DataFrame | None, *, margins: bool
+) -> tuple[float, float]:
+    """The ends of the vertical axis, in whole hundreds: all lines and bands are inside."""
+    names = ["mean", "low", "high", *(["hard"] if margins else [])]
+    values = [value for name in names for value in table[name].drop_nulls().to_list()]
+    values += [] if beside is None else beside["mean"].drop_nulls().to_list()
+    step = 100.0 if max(values) - min(values) >= _HUNDREDS else 1.0
+    low, high = math.floor(min(values) / step) * step, math.ceil(max(values) / step) * step
+    return (low, high) if low < high else (low - step, high + step)
+
+
+_HUNDREDS = 150.0
+"""From this range on the axis ends in whole hundreds."""
 
 
 _BAND_SAID = {"sd": " ± 1 standard deviation", "95": " and its 95 % band", "none": ""}

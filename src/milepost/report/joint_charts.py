@@ -12,6 +12,7 @@ from milepost.history.joint.moves_fit import ASSUMPTION
 from milepost.history.periods import clock_of
 from milepost.report.charts import PALETTE, legend_below, year_axis
 from milepost.report.history_curves import BANDS, curve_points
+from milepost.report.labels import MOST, Frame, names_beside
 
 if TYPE_CHECKING:
     import altair as alt
@@ -89,7 +90,7 @@ def joint_chart(
     first, last
         The time range.
     title, subtitle
-        What stands above; what the marks mean is added.
+        Title and subtitle; what the marks mean is added.
     width, height
         The size of the plot.
     sites_with
@@ -107,7 +108,7 @@ def joint_chart(
     colours = [PALETTE[i % len(PALETTE)] for i in range(len(names))]
     colour = alt.Color(
         "player:N", title=None, scale=alt.Scale(domain=names, range=colours),
-        legend=None if len(names) == 1 else legend_below(),
+        legend=None if len(names) <= MOST else legend_below(),
     )  # fmt: skip
     times = table["time"].to_list()
     x = year_axis("time", (min(times), max(times)))
@@ -128,6 +129,12 @@ def joint_chart(
         layers.append(
             marks.mark_point(filled=True, size=28, opacity=0.8, clip=True).encode(y=_elo("site"))
         )
+    if 1 < len(names) <= MOST:
+        heights = [h for name in ("low", "high", "results") for h in table[name].drop_nulls()]
+        frame = Frame(width, height, (min(times), max(times)), (min(heights), max(heights)))
+        ends = table.sort("time").unique("player", keep="last", maintain_order=True)
+        points = list(ends.select("time", "mean", "player").iter_rows())
+        layers += names_beside(points, frame, x, _elo, colour)
     said = [
         f"solid: results and moves{_BAND_SAID[band]}; dashed: results alone, at the same mean level"
     ]
@@ -151,7 +158,7 @@ def inflation_chart(
     table
         What `History.inflation` returned.
     title, subtitle
-        What stands above.
+        Title.
     beside
         Another level by time, drawn dotted: time, change, name.
     width, height

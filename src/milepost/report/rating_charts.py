@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from milepost.report.charts import FAINT, INK, PALETTE
+from milepost.report.charts import FAINT, INK, PALETTE, PAPER
+from milepost.report.labels import MOST, Frame, names_beside, put_apart
 
 if TYPE_CHECKING:
     import altair as alt
@@ -18,10 +19,12 @@ _BLUE, _ORANGE, _GREEN = PALETTE[0], PALETTE[1], PALETTE[2]
 _BY_MOVES, _OWN = "by moves", "own Elo"
 _PERFORMANCE, _PLAYER = "how well these games were played", "how strong the player is"
 _BAND_COLOUR, _LINE_COLOUR = "#93c4e6", "#4d7896"
-_ACTUAL, _AT_RATING, _AT_ELO = "actual", "agents of the rating", "agents of the own Elo"
+_ACTUAL, _AT_RATING, _AT_ELO = "these games", "model at the rating", "model at own Elo"
 _EDGE = 100
 _MARGIN = 25
-_MOVES_HEIGHT = 320
+_MOVES_WIDTH, _MOVES_HEIGHT = 640, 320
+_CURVE_SIZE = (640, 440)
+_LIFT = 13
 
 
 def bars_chart(ratings: pl.DataFrame, order: Sequence[str], level: float) -> alt.TopLevelMixin:
@@ -53,7 +56,7 @@ def bars_chart(ratings: pl.DataFrame, order: Sequence[str], level: float) -> alt
         for channel, marks in (
             (alt.Stroke, [_BLUE, _ORANGE]),
             (alt.Shape, ["circle", "diamond"]),
-            (alt.Fill, [_BLUE, "white"]),
+            (alt.Fill, [_BLUE, PAPER]),
         )
     )
     interval = alt.Color(
@@ -104,7 +107,8 @@ def curve_chart(curve: pl.DataFrame, on_curve: pl.DataFrame, level: float) -> al
 
     low, high = float(curve["rating"][0]), float(curve["rating"][-1])
     closed = _closed(on_curve, low, high)
-    y_title = "mean scaled error, pawns"
+    y_title = "mean error per turn (scaled pawns)"
+    from_zero = alt.Scale(zero=True, domainMin=0)
     x = _x("rating", "Elo", low, high)
     lines = []
     for inside, dash in ((None, [5, 4]), (True, [1, 0])):
@@ -112,10 +116,11 @@ def curve_chart(curve: pl.DataFrame, on_curve: pl.DataFrame, level: float) -> al
         lines.append(
             alt.Chart(part)
             .mark_line(color=INK, strokeDash=dash)
-            .encode(x=x, y=alt.Y("expected:Q", title=y_title))
+            .encode(x=x, y=alt.Y("expected:Q", title=y_title, scale=from_zero))
         )
     labels = closed["label"].to_list()
-    legend = None if len(labels) == 1 else alt.Legend(orient="bottom", columns=3, symbolOpacity=1.0)
+    crowded = len(labels) > MOST
+    legend = alt.Legend(orient="bottom", columns=3, symbolOpacity=1.0) if crowded else None
     colour = alt.Color(
         "label:N",
         title=None,
@@ -134,25 +139,49 @@ def curve_chart(curve: pl.DataFrame, on_curve: pl.DataFrame, level: float) -> al
         legend=legend,
     )
     groups = alt.Chart(closed).encode(color=colour)
-    at = alt.Y("actual:Q", title=y_title)
+    at = alt.Y("actual:Q", title=y_title, scale=from_zero)
     return alt.layer(
         *lines,
         groups.mark_rule(strokeWidth=2, opacity=0.3).encode(
             x=_x("low", "Elo", low, high), x2=alt.X2("high:Q"), y=at
         ),
-        groups.mark_point(shape="cross", filled=False, size=130).encode(
-            x=x, y=alt.Y("expected:Q", title=y_title)
-        ),
+        groups.mark_point(
+            shape="cross", filled=False, size=110, strokeWidth=1.8, opacity=0.9
+        ).encode(x=x, y=alt.Y("expected:Q", title=y_title, scale=from_zero)),
         groups.mark_point(size=80, opacity=1).encode(x=x, y=at, shape=shape),
         *_arrows(closed, low, high, INK, y=at),
+        *([] if crowded or len(labels) == 1 else _named(closed, curve, (low, high), x, colour)),
     ).properties(
-        width=640,
-        height=440,
+        width=_CURVE_SIZE[0],
+        height=_CURVE_SIZE[1],
         title=alt.TitleParams(
-            "Error expected at each Elo, and the groups",
-            subtitle=f"filled: actual error; bars: {level:.0%} interval of the performance; "
-            "crosses: expected on the group's own turns",
+            "How large are the errors at each Elo?",
+            subtitle=[
+                f"Line: what the model expects. Filled: errors made, with {level:.0%} intervals.",
+                "Crosses: what the model expects on exactly these turns.",
+            ],
         ),
+    )
+
+
+def _named(
+    groups: pl.DataFrame, curve: pl.DataFrame, ends: tuple[float, float], x: alt.X,
+    colour: alt.Color,
+) -> list[Any]:  # fmt: skip
+    """Names beside the marks of the groups."""
+    import altair as alt
+
+    highest = max(
+        float(value)
+        for column in (groups["actual"], groups["expected"], curve["expected"])
+        for value in column.drop_nulls()
+    )
+    frame = Frame(*_CURVE_SIZE, ends, (0.0, highest))
+    # Above its mark a name does not hide the interval.
+    lift = _LIFT * highest / _CURVE_SIZE[1]
+    points = list(groups.select("rating", pl.col("actual") + lift, "label").iter_rows())
+    return names_beside(
+        points, frame, x, lambda field: alt.Y(f"{field}:Q", scale=alt.Scale(domainMin=0)), colour
     )
 
 
@@ -166,11 +195,16 @@ def percentiles_chart(points: pl.DataFrame) -> alt.TopLevelMixin:
         pl.col("high").clip(0, 1),
     )
     names = panels["panel"].unique(maintain_order=True).to_list()
-    x = alt.X("q:Q", title="q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(values=_FIFTHS))
+    x = alt.X(
+        "q:Q",
+        title="share the model expects",
+        scale=alt.Scale(domain=[0, 1]),
+        axis=alt.Axis(values=_FIFTHS),
+    )
     scale = alt.Scale(domain=[0, 1])
     base = alt.Chart()
     axis = alt.Axis(values=_FIFTHS)
-    title = "share below q"
+    title = "share in these games"
     layered = alt.layer(
         base.mark_area(color=FAINT).encode(
             x=x, y=alt.Y("low:Q", title=title, scale=scale, axis=axis), y2=alt.Y2("high:Q")
@@ -194,12 +228,13 @@ def moves_chart(by_move: pl.DataFrame) -> alt.TopLevelMixin:
 
     order = by_move["moves"].to_list()
     x = alt.X("moves:O", sort=order, title="moves", axis=alt.Axis(labelAngle=0))
-    title = "mean scaled error, pawns"
+    title = "mean error per turn (scaled pawns)"
+    from_zero = alt.Scale(zero=True, domainMin=0)
     names = [_ACTUAL, _AT_RATING]
     if by_move["at_elo"].null_count() < len(by_move):
         names.append(_AT_ELO)
     scale = alt.Scale(domain=names, range=[_BLUE, INK, _ORANGE][: len(names)])
-    colour = alt.Color("what:N", title=None, scale=scale, legend=alt.Legend(orient="top"))
+    colour = alt.Color("what:N", title=None, scale=scale, legend=None)
     base = alt.Chart(by_move)
     layers: list[Any] = []
     for field, name, dash in (("at_rating", _AT_RATING, [1, 0]), ("at_elo", _AT_ELO, [5, 4])):
@@ -209,25 +244,59 @@ def moves_chart(by_move: pl.DataFrame) -> alt.TopLevelMixin:
         layers.append(
             line.transform_calculate(what=f"'{name}'")
             .mark_line(strokeDash=dash, point=len(by_move) == 1)
-            .encode(x=x, y=alt.Y(f"{field}:Q", title=title), color=colour)
+            .encode(x=x, y=alt.Y(f"{field}:Q", title=title, scale=from_zero), color=colour)
         )
-    bars = alt.Chart(by_move.filter(pl.col("low").is_not_null()))
+    bars = alt.Chart(
+        by_move.filter(pl.col("low").is_not_null()).with_columns(pl.col("low").clip(lower_bound=0))
+    )
     layers += [
         bars.mark_rule(color=_BLUE, strokeWidth=2, opacity=0.5).encode(
-            x=x, y=alt.Y("low:Q", title=title), y2=alt.Y2("high:Q")
+            x=x, y=alt.Y("low:Q", title=title, scale=from_zero), y2=alt.Y2("high:Q")
         ),
         base.transform_calculate(what=f"'{_ACTUAL}'")
         .mark_point()
-        .encode(x=x, y=alt.Y("actual:Q", title=title), color=colour),
-        base.mark_text(fontSize=11, color="#555555").encode(
-            x=x, y=alt.value(_MOVES_HEIGHT - 10), text="n:Q"
+        .encode(x=x, y=alt.Y("actual:Q", title=title, scale=from_zero), color=colour),
+        *(
+            base.mark_text(fontSize=11, color="#555555", **edge).encode(
+                x=x, y=alt.value(_MOVES_HEIGHT - 10), text="n:Q"
+            )
+            for edge in ({"stroke": PAPER, "strokeWidth": 4}, {})
         ),
     ]
+    layers += _line_names(by_move, names, x, colour)
     return alt.layer(*layers).properties(
-        width=640,
+        width=_MOVES_WIDTH,
         height=_MOVES_HEIGHT,
-        title=alt.TitleParams("Scaled error by move number", subtitle="at the bottom: turns"),
+        title=alt.TitleParams(
+            "Errors by move number",
+            subtitle="Points: these games, with 95 % bars; at the bottom: turns.",
+        ),
     )
+
+
+def _line_names(by_move: pl.DataFrame, names: list[str], x: alt.X, colour: alt.Color) -> list[Any]:
+    """Names at the right ends of the lines, and of the points."""
+    import altair as alt
+
+    last = by_move.row(len(by_move) - 1, named=True)
+    fields = {_ACTUAL: "actual", _AT_RATING: "at_rating", _AT_ELO: "at_elo"}
+    highest = max(
+        float(value) for name in (*fields.values(), "high") for value in by_move[name].drop_nulls()
+    )
+    known = [(name, last[fields[name]]) for name in names if last[fields[name]] is not None]
+    frame = Frame(_MOVES_WIDTH, _MOVES_HEIGHT, (0.0, 1.0), (0.0, highest))
+    heights = put_apart([(1.0, value, name) for name, value in known], frame)
+    table = pl.DataFrame(
+        {"moves": [last["moves"]] * len(known), "what": [name for name, _ in known], "at": heights}
+    )
+    return [
+        alt.Chart(table)
+        .mark_text(align="left", dx=_MOVES_WIDTH / (2 * len(by_move)) - 14, fontWeight="bold")
+        .encode(
+            x=x, y=alt.Y("at:Q", scale=alt.Scale(zero=True, domainMin=0)), text="what:N",
+            color=colour,
+        )
+    ]  # fmt: skip
 
 
 _FIFTHS = [0, 0.2, 0.4, 0.6, 0.8, 1]

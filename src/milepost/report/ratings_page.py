@@ -107,8 +107,8 @@ def _lead(named: pl.DataFrame, calibration: Calibration) -> str:
     return (
         f"{len(rated):,} of {len(named):,} groups rated on {turns}, {where}. Highest: "
         f"{best['label']}, {_rating_text(best)} on {best['n']:,} turns. Most turns: "
-        f"{most['label']}, {_rating_text(most)} on {most['n']:,}. Ratings whose intervals overlap "
-        "widely are not told apart by these turns."
+        f"{most['label']}, {_rating_text(most)} on {most['n']:,}. These games cannot separate "
+        "players whose intervals overlap."
     )
 
 
@@ -177,36 +177,36 @@ def _charts(named: pl.DataFrame, pictures: Pictures, level: float) -> list[Chart
             + (f" The {MOST_BARS} groups with most turns." if len(order) > MOST_BARS else ""),
         ),
         Chart(
-            "On the curve of the calibration",
+            "How large are the errors at each Elo?",
             curve_chart(pictures.curve, pictures.on_curve, level),
             "Mean scaled error against Elo",
-            "Line: the error that agents of each Elo are expected to make on a fixed part of these "
-            "turns; dashed beyond the ratings that the calibration was fitted on. Points: the "
-            "error a group made on its own turns, at its rating, with the rating's interval; "
-            "crosses: what the agent of that rating is expected to err on those very turns. A "
-            "group off the line, but near its cross, had harder or easier positions than the "
-            f"others. At most the {MOST_ON_CURVE} groups with most turns.",
+            "Line: the error that the model expects of players of each Elo on a fixed part of "
+            "these turns; dashed beyond the ratings that the calibration was fitted on. Filled "
+            "marks: the error a group made, at its rating, with the rating's interval. Crosses: "
+            "what the model expects at that rating on exactly these turns. A group off the line "
+            "but near its cross had harder or easier positions than the others. Shows at most the "
+            f"{MOST_ON_CURVE} groups with most turns.",
         ),
         Chart(
-            "Does the agent of the rating play like the group?",
+            "Does the model fit?",
             percentiles_chart(pictures.percentiles),
-            "Percentiles of the choices",
-            "At each point q, the share of choices below it among what the agent of the group's "
-            "rating might have chosen, best moves first. If the agent plays like the group the "
-            "curve lies on the diagonal; in 95 of 100 cases a point lies in the band, for turns "
-            "independent of each other. Above the diagonal: more best moves than the agent's; "
-            f"below: more poor ones. The largest groups, {MOST_PANELS} panels at most.",
+            "Share of good moves, expected and played",
+            "How many of the moves were among the best 20 %, 40 % and so on of what the model "
+            "expects at the group's rating, best moves first. If the model fits, the curve lies "
+            "on the diagonal; 95 of 100 points should lie in the band, if turns are independent. "
+            "Above the diagonal: more good moves than the model expects; below: more poor ones. "
+            f"Shows at most {MOST_PANELS} groups, those with most turns.",
         ),
     ]
     if len(pictures.by_move):
         answer.append(
             Chart(
-                "Error by move number",
+                "Errors by move number",
                 moves_chart(pictures.by_move),
-                "Actual and projected scaled error by move number",
-                "Points: mean scaled error with its 95 % bars, clustered by game. Lines: what "
-                "agents of the groups' ratings, and of the players' own Elo where all are known, "
-                "would err on the same turns.",
+                "Errors made and expected, by move number",
+                "Points: mean error with 95 % bars that allow for turns of one game being alike. "
+                "Lines: what the model expects on the same turns at the rating, and at the "
+                "players' own Elo where all are known.",
             )
         )
     return answer
@@ -229,11 +229,11 @@ def _details(named: pl.DataFrame, by: Sequence[str]) -> Table:
         *(pl.col(name).alias("c 2009") for name in ("competence",) if name in named.columns),
     )
     return Table(
-        "The parts of the error, and the moves beside the player's own Elo",
+        "Where the uncertainty comes from, and moves compared with own Elo",
         frame,
-        note="±: standard errors in Elo points. At Elo: what agents of the players' own Elo would "
-        "do on the same turns. z: how many standard deviations better than those, divided by how "
-        "much more z varies among real players. c 2009: apparent competence of the agents of 2009.",
+        note="±: standard errors in Elo points. At Elo: what the model expects of "
+        "players of their Elo on the same turns. z: how many standard deviations better than "
+        "that, divided by how much more z varies among real players. c 2009: apparent competence of the agents of 2009.",
         digits={"± turns": 0, "± calibration": 0, "± form": 0, "± players": 0, "± events": 0,
                 "match %": 1, "at Elo %": 1, "z match": 2, "error": 3,
                 "error at Elo": 3, "z error": 2, "c 2009": 2},

@@ -62,7 +62,7 @@ def tuning_chart(
     by
         ``"evidence"`` or ``"prequential"``.
     title
-        What stands above.
+        Title.
 
     Raises
     ------

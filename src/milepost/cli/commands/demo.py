@@ -64,7 +64,7 @@ def demo(
     _show_results(folder)
     _show_champions(folder)
     _show_ratings(folder)
-    typer.echo("Where everything lies:")
+    typer.echo("Files written:")
     for name, what in (
         ("ratings.html", "ratings by moves: open it in a browser"),
         ("ratings.svg", "the ratings as a picture"),

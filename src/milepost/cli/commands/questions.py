@@ -229,9 +229,9 @@ def tell_of_scale(found: History) -> None:
     """Say how to read the numbers."""
     lines = found.scale.lines
     if found.moves is not None:
-        lines = ("results and moves on one scale; --scale results shows what results alone say",)
+        lines = ("Results and moves on one scale; --scale results shows results alone.",)
     elif not lines and found.curves["elo"].drop_nulls().len():
-        lines = ("points of this history, which are no Elo: --scale elo reads them as Elo",)
+        lines = ("These are points of this history, not Elo; --scale elo converts them.",)
     for line in lines:
         show.note(line)
 
@@ -264,7 +264,7 @@ def _rounded(table: pl.DataFrame, unit: str) -> list[pl.Expr]:
 def _tell_of_doubles(found: History, shown: pl.DataFrame) -> None:
     for group in found.doubles(shown):
         names = "; ".join(found.name_of(key) for key in group)
-        show.note(f"perhaps one person: {names} (milepost history --aliases joins spellings)")
+        show.note(f"Perhaps one person: {names} (milepost history --aliases joins spellings)")
 
 
 def _tell_of_nobody(found: History, at: str, within: float, games: int | None) -> None:

@@ -123,7 +123,7 @@ def converge(
     tolerance
         The distance, in rating points.
     max_sweeps
-        Where to give up.
+        Maximum sweeps.
     learning
         What is learned beside the skills.
     progress

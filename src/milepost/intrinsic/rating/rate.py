@@ -331,7 +331,7 @@ def _warnings(
         if len(own) and not own.is_between(low, high).all():
             yield f"own Elo outside the calibrated {low:.0f}-{high:.0f}"
     if "speed" in turns.columns and turns["speed"].is_in(["rapid", "blitz", "bullet"]).any():
-        yield "fast games: calibrated on slow ones, and a server's rating is no Elo"
+        yield "fast games: the calibration is for slow ones, and online ratings are not Elo"
     if "score_doubt" in turns.columns and (doubts := turns["score_doubt"].sum()):
         yield f"possible errors of the game score: {doubts}"
     if "opponent" in turns.columns and turns["opponent"].n_unique() == 1 and found.games > 1:
