@@ -195,7 +195,7 @@ def test_no_command_has_twenty_options() -> None:
 
 
 def test_every_command_and_option_has_help_and_a_word_in_the_docs() -> None:
-    pages = [*(ROOT / "docs").glob("*.md"), ROOT / "README.md"]
+    pages = [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]
     texts = [page.read_text(encoding="utf-8") for page in pages if page.name != "cli.md"]
     written = " ".join(" ".join(texts).split())
     silent = set()
