@@ -143,5 +143,7 @@ def test_there_is_a_tutorial_for_each_kind_of_user() -> None:
 
 
 def test_steps_are_found() -> None:
-    page = "a\n```console\n$ milepost demo\nshown\n$ ls\n```\n```sh\nno\n```\n```python\nx = 1\n```\n"
-    assert steps_of(page) == [("command", "milepost demo"), ("command", "ls"), ("python", "x = 1\n")]
+    page = "a\n```console\n$ milepost demo\nshown\n$ ls \\\n    -l\n```\n```sh\nno\n```\n"
+    page += "```python\nx = 1\n```\n"
+    commands = [("command", "milepost demo"), ("command", "ls -l")]
+    assert steps_of(page) == [*commands, ("python", "x = 1\n")]

@@ -1,7 +1,7 @@
 """Follow a tutorial as a reader does: run its commands and its Python, one after the other.
 
-In a page, every line that begins with ``$ `` in a block marked ``console`` is a command, and every
-block marked ``python`` is run in one namespace. Run it as ``python tutorial.py PAGE`` in the folder
+In a page, every line that begins with ``$ `` in a block marked ``console`` is a command (a
+backslash at its end carries it on), and every block marked ``python`` is run in one namespace. Run it as ``python tutorial.py PAGE`` in the folder
 where the reader would sit, with the Python that Milepost is installed in. Commands of Milepost run
 inside this process, for loading it anew for each costs more than most of them; a line with a pipe
 goes through the shell. Whatever fails is told by its line and ends the run with 1.
@@ -26,7 +26,8 @@ def steps_of(page: str) -> list[Step]:
         if kind == "python":
             steps.append(("python", body))
         else:
-            lines = [line.strip() for line in body.splitlines()]
+            whole = re.sub(r"\s*\\\n\s*", " ", body)
+            lines = [line.strip() for line in whole.splitlines()]
             steps += [("command", line[2:]) for line in lines if line.startswith("$ ")]
     return steps
 
