@@ -7,7 +7,7 @@ RUN := $(VENV)/bin
 SETUP := scripts/setup.sh
 LINT = $(RUN)/ruff check . && $(RUN)/ruff format --check . && $(RUN)/mypy
 
-.PHONY: demo check test slow bench docs screenshots format requirements clean
+.PHONY: demo check test slow bench docs pages pictures screenshots format requirements clean
 
 demo: $(VENV)/.run
 	$(SETUP) engine
@@ -35,9 +35,18 @@ slow: $(VENV)/.dev
 bench: $(VENV)/.dev
 	@for script in benchmarks/bench_*.py; do echo "== $$script"; $(RUN)/python "$$script" || exit 1; done
 
-# The pages that are made from the code.
-docs: $(VENV)/.dev
+# The documentation as a site: build/docs/index.html. Nothing is fetched when it is read.
+docs: pages
+	$(RUN)/sphinx-build -q -W --keep-going -b html -d build/doctrees docs build/docs
+	@echo "open build/docs/index.html"
+
+# The pages that are made from the code: docs/cli.md, docs/tables.md.
+pages: $(VENV)/.dev
 	$(RUN)/python scripts/write_docs.py
+
+# The two charts of the README, of the simulated sample and of the figures that come along.
+pictures: $(VENV)/.dev
+	$(RUN)/python scripts/make_pictures.py docs/images
 
 # Pictures of the workbench for the README, of the simulated sample.
 screenshots: $(VENV)/.dev
@@ -52,7 +61,7 @@ format: $(VENV)/.dev
 # Pins for what we test with; versions only, no addresses.
 requirements:
 	uv pip compile -q --no-header --no-annotate --no-emit-index-url --upgrade --extra pdf --extra web pyproject.toml -o requirements/run.txt
-	uv pip compile -q --no-header --no-annotate --no-emit-index-url --upgrade --extra pdf --extra web --extra test pyproject.toml -o requirements/dev.txt
+	uv pip compile -q --no-header --no-annotate --no-emit-index-url --upgrade --extra pdf --extra web --extra test --extra docs pyproject.toml -o requirements/dev.txt
 
 $(VENV)/.run: pyproject.toml requirements/run.txt
 	PYTHON=$(PYTHON) $(SETUP) python requirements/run.txt

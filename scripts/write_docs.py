@@ -1,6 +1,6 @@
 """Write the parts of the documentation that follow from the code: docs/tables.md and docs/cli.md.
 
-Run it with ``make docs`` after a column, a command or an option has changed; a test asserts that it
+Run it with ``make pages`` after a column, a command or an option has changed; a test asserts that it
 was run.
 """
 

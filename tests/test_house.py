@@ -195,7 +195,7 @@ def test_no_command_has_twenty_options() -> None:
 
 
 def test_every_command_and_option_has_help_and_a_word_in_the_docs() -> None:
-    pages = [*(ROOT / "docs").glob("*.md"), ROOT / "README.md"]
+    pages = [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]
     texts = [page.read_text(encoding="utf-8") for page in pages if page.name != "cli.md"]
     written = " ".join(" ".join(texts).split())
     silent = set()
@@ -284,7 +284,7 @@ def test_generated_docs_are_up_to_date() -> None:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     for name, page in (("tables.md", module.tables_page()), ("cli.md", module.cli_page())):
-        assert (ROOT / "docs" / name).read_text(encoding="utf-8") == page, "run: make docs"
+        assert (ROOT / "docs" / name).read_text(encoding="utf-8") == page, "run: make pages"
 
 
 def test_readme_blocks_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -295,7 +295,7 @@ def test_readme_blocks_run(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_readme_links_lead_somewhere() -> None:
-    for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
+    for page in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")):
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 

@@ -244,19 +244,6 @@ def test_fast_games_are_left_out_of_results_that_milepost_wrote(tmp_path: Path) 
         assert b"2 fast games (flagged fast, or rapid, blitz, bullet) are left out" in done.stderr
 
 
-def test_demo_shows_tables_and_where_they_lie(tmp_path: Path) -> None:
-    done = run_process("demo", "-o", tmp_path / "demo", cwd=tmp_path)
-    assert done.returncode == 0
-    assert b"Highest skill of all time" in done.stdout
-    assert b"Carlsen, Magnus" in done.stdout
-    assert b"Kasparov, Gary" in done.stdout
-    assert b"true Elo" in done.stdout
-    names = ("games.parquet", "turns.parquet", "results.csv", "title_matches.csv", "ratings.csv")
-    for name in (*names, "ratings.html", "ratings.svg", "champions.svg"):
-        assert (tmp_path / "demo" / name).exists()
-        assert name.encode() in done.stdout
-
-
 def _many_games(path: Path, copies: int) -> Path:
     text = SAMPLE.read_text(encoding="utf-8")
     with path.open("w", encoding="utf-8") as out:

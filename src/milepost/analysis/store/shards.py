@@ -96,8 +96,10 @@ def query_shards(paths: list[Path], sql: str) -> pl.DataFrame:
 
     try:
         with duckdb.connect() as connection:
-            # Its own bar would be drawn across ours in reads of more than two seconds.
-            connection.execute("SET enable_progress_bar = false")
+            # Its own bar would be drawn across ours in reads of more than two seconds. In a notebook
+            # without ipywidgets it has none, and refuses to be told so.
+            with suppress(duckdb.InvalidInputException):
+                connection.execute("SET enable_progress_bar = false")
             if paths:
                 view = connection.read_parquet([str(path) for path in paths])
             else:
