@@ -168,6 +168,8 @@ class History:
             games, near = None, ""
         else:
             games, near = self._games_near(self.moment(at)), f" around {at}"
+            if not games.keys() & set(self._finder.search(typed)["key"]):
+                games, near = None, ""  # nobody of that name has games then: all games count
         match = self._finder.find_best_known(typed, games, self._strength)
         self._asked.add(match.key)
         if match.others:
