@@ -345,6 +345,8 @@ class History:
             return self.on(scale).rank(time, within=within, games=games)
         moment = self.moment(time)
         chosen, mean, sd, last = self._lives.all_at(moment, within)
+        # How well a player is known beside the others is a matter of points, on any scale.
+        hardly_known = np.nan_to_num(sd) > MOST_SD * self._beta
         moves = self.moves
         if moves is not None:
             era, variance = moves.at(moment)
@@ -359,6 +361,7 @@ class History:
             "mean": mean,
             "sd": pl.Series(sd).fill_nan(None),
             "games": so_far[last] - before,
+            "hardly_known": hardly_known,
         }
         if self._margins is not None:
             _, columns["margin_mean"], columns["margin_sd"], _ = self._margins.all_at(
@@ -368,10 +371,9 @@ class History:
         if games is not None:
             frame = frame.filter(pl.col("games") >= games)
         else:
-            unknown = pl.col("sd").fill_null(0.0) > MOST_SD * self._beta
-            known = frame.filter((pl.col("games") >= LEAST_GAMES) & ~unknown)
+            known = frame.filter((pl.col("games") >= LEAST_GAMES) & ~pl.col("hardly_known"))
             frame = known if len(known) >= ENOUGH_PLAYERS else frame
-        frame = frame.sort("mean", "player", descending=[True, False])
+        frame = frame.drop("hardly_known").sort("mean", "player", descending=[True, False])
         return self._named(frame).with_row_index("rank", offset=1)
 
     def compare(

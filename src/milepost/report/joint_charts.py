@@ -134,6 +134,11 @@ def joint_curves_chart(
         dashed = base.mark_line(strokeDash=[6, 4], strokeWidth=1.3, clip=True)
         layers.append(dashed.encode(y=elo("results")))
     layers.append(base.mark_line(strokeWidth=2.4, clip=True).encode(y=elo("mean")))
+    # A piece of a single period makes no line: a dot, with its band as a bar.
+    alone = alt.Chart(table.filter(pl.len().over("player", "piece") == 1)).encode(x=x, color=colour)
+    layers.append(alone.mark_point(filled=True, size=40, shape="diamond").encode(y=elo("mean")))
+    if wide:
+        layers.append(alone.mark_rule(opacity=0.4).encode(y=elo("low"), y2=alt.Y2("high:Q")))
     sites = table.filter(pl.col("turns") >= sites_with if beside else False).with_columns(
         below=pl.col("site") - pl.col("site_sd"), above=pl.col("site") + pl.col("site_sd")
     )
