@@ -1,10 +1,9 @@
 """The joint history of real games: inflation, the top ten of all time, prediction; docs/joint.md.
 
     python -m studies.joint sites DECISIONS     sites of all periods, of deeper cuts, of champions
-    python -m studies.joint modern              1970-2019: inflation
+    python -m studies.joint modern              1970-2019: inflation, and processor time
     python -m studies.joint settings            the same under other settings
     python -m studies.joint long DECISIONS      1850-2023: the top ten, comparisons, champions
-    python -m studies.joint time                processor time beside results alone
 
 The sites must be there first. DECISIONS is a folder of decision tables (``milepost spreads``), one
 or more a period, whose names begin with the period, and ``champions.parquet``; their turns are
@@ -158,6 +157,7 @@ class Fitted:
             weight=pl.lit(1.0), event=pl.lit(None, dtype=pl.String),
         )  # fmt: skip
         self.model, self.sweeping = model, Sweeping()
+        begin = clock.process_time()
         self.records = _records(self.frame, model, "year")
         self.state = fresh_state(self.records, model)
         self.ended = converge(
@@ -165,6 +165,10 @@ class Fitted:
             learning=learning_of(model),
         )  # fmt: skip
         self.evidence = state_log_evidence(self.state)
+        _history(
+            self.state, self.frame, model, self.sweeping, self.ended, self.evidence, None
+        )  # as for a user: the curves
+        self.seconds = clock.process_time() - begin
         print(f"{self.records.games:,} games, {self.ended.sweeps} sweeps", flush=True)
 
     def joined(self, table: pl.DataFrame, options: Moves | None = None) -> History:
@@ -179,11 +183,20 @@ class Fitted:
 
 
 def modern() -> None:
-    """Inflation 1970-2019, with newcomers learned and fixed."""
+    """Inflation 1970-2019, newcomers learned and fixed; processor time beside results alone."""
     table = pl.read_parquet(KEPT / "sites.parquet")
+    Fitted(1970, 1980, LEARNED).joined(table)  # compiles the kernels
     learned = Fitted(1970, 2019, LEARNED)
+    begin = clock.process_time()
+    history = learned.joined(table)
+    joining = clock.process_time() - begin
+    keep("time", {
+        "games": learned.records.games, "ratio": 1.0 + joining / learned.seconds,
+        "sweeps": learned.ended.sweeps, "sweeps of joining": history.sweeps,
+    })  # fmt: skip
     found: dict[str, Any] = {"games": learned.records.games, "printed": _printed_levels()}
-    found["learned"] = _levels(learned.joined(table))
+    found["learned"] = _levels(history)
+    keep("modern", found)
     found["newcomers fixed"] = _levels(Fitted(1970, 2019, FIXED).joined(table))
     keep("modern", found)
 
@@ -208,25 +221,6 @@ def settings() -> None:
         levels.pop("years")
         found[name] = levels
         keep("settings", found)
-
-
-def timing() -> None:
-    """Processor time of the whole fit beside that of results alone, one thread."""
-    from milepost.history import fit_history
-
-    table = pl.read_parquet(KEPT / "sites.parquet")
-    frame = Fitted(1970, 2019, LEARNED).frame  # compiles the kernels too
-    used = {}
-    for name, sites_table in (("results", None), ("joint", table), ("again", None)):
-        begin = clock.process_time()
-        fit_history(frame, LEARNED, moves=sites_table, sweeping=Sweeping())
-        used[name] = clock.process_time() - begin
-        print(name, used[name], flush=True)
-    alone = 0.5 * (used["results"] + used["again"])
-    keep("time", {
-        "games": frame.height, "ratio": used["joint"] / alone,
-        "results twice, ratio": used["again"] / used["results"],
-    })  # fmt: skip
 
 
 def _weighted(table: pl.DataFrame) -> pl.DataFrame:
@@ -443,4 +437,4 @@ if __name__ == "__main__":
     if command in ("sites", "long"):
         {"sites": sites, "long": long}[command](Path(rest[0]))
     else:
-        {"modern": modern, "settings": settings, "time": timing}[command]()
+        {"modern": modern, "settings": settings}[command]()

@@ -244,13 +244,12 @@ def _causes(figures: Figures) -> str:
 
 def _time(figures: Figures) -> str:
     found = figures["time"]
-    again = found["results twice, ratio"]
     return (
         f"Processor time of the whole joint fit of {found['games']:,} games, errors of all levels "
-        f"included: **{found['ratio']:.2f} times** that of results alone (gate 2), one thread, "
-        f"one run "
-        f"on a loaded machine; results alone, measured twice in that run, differ by a factor of "
-        f"{again:.2f}."
+        f"included: **{found['ratio']:.2f} times** that of results alone (gate 2); one thread, "
+        f"both "
+        "in one run on a loaded machine, reading the games left out. "
+        f"{found['sweeps']} sweeps for the results, then {found['sweeps of joining']}."
     )
 
 
