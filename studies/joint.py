@@ -411,10 +411,22 @@ CHAMPIONS = (
 )  # fmt: skip
 
 
+def figures(name: str) -> dict[str, Any]:
+    """Return a part of the figures; empty if there is none yet."""
+    return dict(_all_figures().get(name, {}))
+
+
+def _all_figures() -> dict[str, Any]:
+    known: dict[str, Any] = {}
+    if FIGURES.exists():
+        known = json.loads(FIGURES.read_text(encoding="utf-8"))
+    return known
+
+
 def keep(name: str, found: dict[str, Any]) -> None:
     """Put a part of the figures into their file."""
     FIGURES.parent.mkdir(parents=True, exist_ok=True)
-    known = json.loads(FIGURES.read_text(encoding="utf-8")) if FIGURES.exists() else {}
+    known = _all_figures()
     known[name] = found
     text = json.dumps(_rounded(known), indent=1, ensure_ascii=False, sort_keys=True, default=str)
     # One row of a table a line.

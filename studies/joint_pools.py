@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from studies.joint import keep
+from studies.joint import figures, keep
 from tests.history.joint.pools import BETA, TRUTHS, pool, sites_of
 
 from milepost.history import TTT, History, fit_history
@@ -168,7 +168,7 @@ def _keep(name: str, key: dict[str, Any], work: Any) -> None:
 
 def report() -> None:
     """Put what was found into the file of figures."""
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = figures("pools")  # what was not run again stays
     for truth in TRUTHS:
         path = KEPT / f"coverage_{truth.replace(' ', '_')}.csv"
         if path.exists():
@@ -178,7 +178,7 @@ def report() -> None:
         found["recovery"] = _means(pl.read_csv(path))
     path = KEPT / "causes_all.csv"
     if path.exists():
-        found["causes"] = _causes_of(pl.read_csv(path).unique("pool"))
+        keep("causes", _causes_of(pl.read_csv(path).unique("pool")))
     for name, part in found.items():
         print(name, part)
     keep("pools", found)

@@ -43,7 +43,17 @@ def main() -> None:
 
 def page(text: str, figures: Figures) -> str:
     """Return the page with its blocks written anew."""
-    return _BLOCK.sub(lambda block: f"{block[1]}{BLOCKS[block[2]](figures)}\n{block[3]}", text)
+    return _BLOCK.sub(lambda block: f"{block[1]}{_block(block[2], figures)}\n{block[3]}", text)
+
+
+def _block(name: str, figures: Figures) -> str:
+    needed, write = BLOCKS[name]
+    parts = [(figures.get(part) or {}) for part in needed.split()]
+    if not all(parts):
+        return "*Not computed yet for these turns.*"
+    sources = dict.fromkeys(part["source"] for part in parts if "source" in part)
+    told = "".join(f"\n\nSource: {source}." for source in sources)
+    return write(figures) + told
 
 
 def _answer(figures: Figures) -> str:
@@ -216,7 +226,7 @@ def _pools(figures: Figures) -> str:
 
 
 def _causes(figures: Figures) -> str:
-    part = figures["pools"]["causes"]
+    part = figures["causes"]
     near, anybody = part["skill by results, near"], part["skill by results, anybody"]
     many = math.sqrt(part["pools"])
     return (
@@ -253,17 +263,26 @@ def _time(figures: Figures) -> str:
     )
 
 
-BLOCKS: dict[str, Callable[[Figures], str]] = {
-    "answer": _answer, "turns": _turns, "levels": _levels, "settings": _settings,
-    "needed": _needed, "best": _best, "compared": _compared, "prediction": _prediction,
-    "pools": _pools, "causes": _causes, "time": _time,
+BLOCKS: dict[str, tuple[str, Callable[[Figures], str]]] = {
+    "answer": ("modern", _answer), "turns": ("about sites modern", _turns),
+    "levels": ("modern", _levels), "settings": ("modern settings", _settings),
+    "needed": ("sites", _needed), "best": ("long", _best), "compared": ("long", _compared),
+    "prediction": ("prediction", _prediction), "pools": ("pools", _pools),
+    "causes": ("causes", _causes), "time": ("time", _time),
 }  # fmt: skip
+"""For each block of the page the parts of the figures that it needs, and what writes it."""
 
 
 def draw(figures: Figures, folder: Path) -> None:
     """Draw the level of the top 100, and the champions."""
-    modern, long = figures["modern"], figures["long"]
     folder.mkdir(parents=True, exist_ok=True)
+    if "modern" in figures:
+        _draw_level(figures["modern"], folder)
+    if "curves" in figures.get("long", {}):
+        _draw_champions(figures["long"], folder)
+
+
+def _draw_level(modern: Figures, folder: Path) -> None:
     table = pl.DataFrame(modern["learned"]["years"]).with_columns(group=pl.lit("top:100"))
     printed = pl.DataFrame(modern["printed"]["years"]).filter(
         pl.col("year").is_between(1971, 2019) & (pl.col("players") == 100)
@@ -281,6 +300,9 @@ def draw(figures: Figures, folder: Path) -> None:
         table, title="How strong was the world's top 100?", subtitle=said, beside=beside
     )
     save_chart(chart, folder / "joint_level.svg")
+
+
+def _draw_champions(long: Figures, folder: Path) -> None:
     rows = [(name, *row) for name, curve in long["curves"].items() for row in curve]
     points = pl.DataFrame(
         rows, schema=["player", "time", "mean", "sd", "piece"], orient="row"
@@ -288,9 +310,7 @@ def draw(figures: Figures, folder: Path) -> None:
         results=pl.lit(None, dtype=pl.Float64), site=pl.lit(None, dtype=pl.Float64),
         site_sd=pl.lit(None, dtype=pl.Float64), turns=pl.lit(None, dtype=pl.Int64),
     )  # fmt: skip
-    said = [
-        f"{long['games'] / 1e6:.1f} million games of 1850–2023, {long['turns']:,} moves judged."
-    ]
+    many = f"{long['games'] / 1e6:.1f} million games of 1850–2023, {long['turns']:,} moves judged"
     chart = joint_curves_chart(
         points, title="World champions on one scale", subtitle=[f"{many}."], height=420, width=720,
         beside=False,
