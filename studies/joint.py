@@ -1,21 +1,25 @@
 """The joint history of real games: inflation, the top ten of all time, prediction; docs/joint.md.
 
     python -m studies.joint sites DECISIONS     sites of all periods, of deeper cuts, of champions
-    python -m studies.joint modern              1970-2019: inflation, and how it hangs on settings
+    python -m studies.joint modern              1970-2019: inflation, and processor time
+    python -m studies.joint settings            the same under other settings
     python -m studies.joint long DECISIONS      1850-2023: the top ten, comparisons, champions
-    python -m studies.joint prediction          games of players with few results
-    python -m studies.joint charts FOLDER       the two charts of docs/joint.md, as SVG
 
 The sites must be there first. DECISIONS is a folder of decision tables (``milepost spreads``), one
-or more a period, whose names begin with the period, and ``champions.parquet``. Results come from
-``../shared/data``. What was found is kept in ``build/joint``, as JSON.
+or more a period, whose names begin with the period, and ``champions.parquet``; their turns are
+drawn by ``studies.random_turns`` and ``studies.title_matches``. Results: ``../shared/data``.
+Sites are kept in ``build/joint``; what was found goes into ``studies/figures/joint.json``, from
+which ``python -m studies.joint_tables`` writes the tables and charts of docs/joint.md.
 """
 
 from __future__ import annotations
 
 import copy
+import datetime
 import json
+import re
 import sys
+import time as clock
 import unicodedata
 import warnings
 from dataclasses import replace
@@ -24,7 +28,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.stats import norm
 from studies.otb_games import DATA, read_games
 
 from milepost.api.decisions import decisions
@@ -35,8 +38,11 @@ from milepost.history.fit import _history, _records
 from milepost.history.joint.join import join
 from milepost.history.solver.convergence import converge
 from milepost.history.ttt.from_model import fresh_state, learning_of, state_log_evidence
+from milepost.io.provenance import read_provenance
+from milepost.report.joint_charts import joint_points
 
 KEPT = Path("build/joint")
+FIGURES = Path(__file__).parent / "figures" / "joint.json"
 PERIODS = {"1976-1979": (1976, 1979), "1991-1994": (1991, 1994), "2006-2009": (2006, 2009),
            "2011-2014": (2011, 2014), "2016-2019": (2016, 2019)}  # fmt: skip
 REFERENCE = (2011, 2014)
@@ -73,12 +79,25 @@ def sites(folder: Path) -> None:
         made.save(KEPT / "sites_champions.parquet")
         print("champions", made, flush=True)
     table = pl.read_parquet(KEPT / "sites.parquet")
+    told = read_provenance(next(iter(sorted(folder.glob("[12]*.parquet")))))
+    keep("about", {
+        "results": "../shared/data/otb_results.parquet (TWIC, PGN Mentor, KingBase and others, to "
+        "January 2023), fast games left out",
+        "turns": "games of ../shared/data/mileposts, of 2016-2019 ../shared/data/events; drawn "
+        "by studies/random_turns.py, book, repetitions, forced moves and positions beyond three "
+        "pawns left out",
+        "champions": "Debian's source package gnuchess-book 1.02; studies/title_matches.py",
+        "setup": setup,
+        "plan": "bullet: Stockfish 15.1, depth 6, every legal move",
+        "evaluated": turns.height,
+        "milepost": told.get("version"),
+        "date": str(datetime.datetime.now(tz=datetime.UTC).date()),
+    })  # fmt: skip
+    keep("sites", {"turns": _turns_by_period(table), "bands": _bands(table).to_dicts()})
     print(_bands(table))
 
 
 def _setup(folder: Path) -> str:
-    from milepost.io.provenance import read_provenance
-
     told = read_provenance(next(iter(sorted(folder.glob("[12]*.parquet")))))
     return str(told["options"]["digest"])
 
@@ -138,6 +157,7 @@ class Fitted:
             weight=pl.lit(1.0), event=pl.lit(None, dtype=pl.String),
         )  # fmt: skip
         self.model, self.sweeping = model, Sweeping()
+        begin = clock.process_time()
         self.records = _records(self.frame, model, "year")
         self.state = fresh_state(self.records, model)
         self.ended = converge(
@@ -145,6 +165,10 @@ class Fitted:
             learning=learning_of(model),
         )  # fmt: skip
         self.evidence = state_log_evidence(self.state)
+        _history(
+            self.state, self.frame, model, self.sweeping, self.ended, self.evidence, None
+        )  # as for a user: the curves
+        self.seconds = clock.process_time() - begin
         print(f"{self.records.games:,} games, {self.ended.sweeps} sweeps", flush=True)
 
     def joined(self, table: pl.DataFrame, options: Moves | None = None) -> History:
@@ -159,27 +183,44 @@ class Fitted:
 
 
 def modern() -> None:
-    """Inflation 1970-2019 and its settings."""
+    """Inflation 1970-2019, newcomers learned and fixed; processor time beside results alone."""
+    table = pl.read_parquet(KEPT / "sites.parquet")
+    Fitted(1970, 1980, LEARNED).joined(table)  # compiles the kernels
+    learned = Fitted(1970, 2019, LEARNED)
+    begin = clock.process_time()
+    history = learned.joined(table)
+    joining = clock.process_time() - begin
+    keep("time", {
+        "games": learned.records.games, "ratio": 1.0 + joining / learned.seconds,
+        "sweeps": learned.ended.sweeps, "sweeps of joining": history.sweeps,
+    })  # fmt: skip
+    found: dict[str, Any] = {"games": learned.records.games, "printed": _printed_levels()}
+    found["learned"] = _levels(history)
+    keep("modern", found)
+    found["newcomers fixed"] = _levels(Fitted(1970, 2019, FIXED).joined(table))
+    keep("modern", found)
+
+
+def settings() -> None:
+    """Inflation 1970-2019 under other settings."""
     table = pl.read_parquet(KEPT / "sites.parquet")
     deep = pl.read_parquet(KEPT / "sites_deep.parquet")
     masters = table.filter(pl.col("reference") >= MASTERS)
-    found: dict[str, Any] = {"turns": _turns_by_period(table), "bands": _bands(table).to_dicts()}
     learned = Fitted(1970, 2019, LEARNED)
     variants: dict[str, tuple[pl.DataFrame, Moves | None]] = {
-        "learned": (table, None),
-        "walk 8": (table, Moves(era_drift=8.0)),
-        "book cut deeper": (deep, None),
-        "Elo 2150 or more": (masters, None),
-        "Elo 2150 or more, bands weighted alike": (_weighted(masters), None),
-        "players differ by 100": (table, Moves(spread=100.0, form=150.0)),
-        "constant era": (table, Moves(era="constant")),
+        "a walk of 8 Elo a year": (table, Moves(era_drift=8.0)),
+        f"turns from move {BOOK_CUT} on": (deep, None),
+        f"Elo {MASTERS:.0f} or more": (masters, None),
+        f"Elo {MASTERS:.0f} or more, bands weighted alike": (_weighted(masters), None),
+        "players differ by 100 Elo, games by 150": (table, Moves(spread=100.0, form=150.0)),
+        "a constant era": (table, Moves(era="constant")),
     }
+    found = {}
     for name, (sites_table, options) in variants.items():
-        found[name] = _levels(learned.joined(sites_table, options))
-        _keep("modern", found)
-    found["newcomers fixed"] = _levels(Fitted(1970, 2019, FIXED).joined(table))
-    found["printed"] = _printed_levels()
-    _keep("modern", found)
+        levels = _levels(learned.joined(sites_table, options))
+        levels.pop("years")
+        found[name] = levels
+        keep("settings", found)
 
 
 def _weighted(table: pl.DataFrame) -> pl.DataFrame:
@@ -284,9 +325,15 @@ def long(folder: Path) -> None:
     for scale in ("joint", "results"):
         found[f"top {scale}"] = _top_ten(history, scale)
     found["compared"] = _compared(history)
-    found["levels"] = _levels(history)
-    _keep("long", found)
+    assert history.moves is not None
+    found["turns"], found["games"] = history.moves.turns, history.games
     history = replace(history, names=_shown(history))
+    points = joint_points(history, CHAMPIONS)
+    found["curves"] = {
+        name: [list(row) for row in part.select("time", "mean", "sd", "piece").iter_rows()]
+        for (name,), part in points.group_by("player", maintain_order=True)
+    }
+    keep("long", found)
     from milepost.history import save_history
 
     save_history(history, KEPT / "long")
@@ -364,112 +411,42 @@ CHAMPIONS = (
 )  # fmt: skip
 
 
-def charts(folder: Path) -> None:
-    """Draw the level of the top 100, and the champions."""
-    from milepost.history import load_history
-    from milepost.report.charts import save_chart
-    from milepost.report.joint_charts import inflation_chart, joint_chart
-
-    found = json.loads((KEPT / "modern.json").read_text(encoding="utf-8"))
-    table = pl.DataFrame(found["learned"]["years"]).with_columns(group=pl.lit("top:100"))
-    printed = pl.DataFrame(found["printed"]["years"]).filter(
-        pl.col("year").is_between(1971, 2019) & (pl.col("players") == 100)
-    )
-    beside = printed.select(
-        time="year", change=pl.col("level") - found["printed"]["reference"],
-        name=pl.lit("FIDE's own list"),
-    )  # fmt: skip
-    turns = found["learned"]["turns"]
-    said = [
-        f"Mean of the hundred best beside 2011-2014: 2.7 million games, {turns:,} evaluated turns.",
-        "If the map from moves to Elo is the same in every era, which nothing here can test.",
-    ]
-    folder.mkdir(parents=True, exist_ok=True)
-    chart = inflation_chart(
-        table, title="The world's top 100 by results and moves", subtitle=said, beside=beside
-    )
-    save_chart(chart, folder / "joint_level.svg")
-    history = load_history(KEPT / "long")
-    turns = history.moves.turns if history.moves is not None else 0
-    chart = joint_chart(
-        history, CHAMPIONS, title="World champions by results and moves", sites_with=100,
-        subtitle=[f"{turns:,} evaluated turns, {history.games:,} games of 1850-2023"], height=420,
-    )  # fmt: skip
-    save_chart(chart, folder / "joint_champions.svg")
+def figures(name: str) -> dict[str, Any]:
+    """Return a part of the figures; empty if there is none yet."""
+    return dict(_all_figures().get(name, {}))
 
 
-def prediction() -> None:
-    """Log-loss of next year's games of players with few results and some turns."""
-    table = pl.read_parquet(KEPT / "sites.parquet")
-    gains: list[tuple[str, float, int]] = []
-    for _, last in PERIODS.values():
-        fitted = Fitted(last - 4, last, LEARNED)
-        known = table.filter(pl.col("time").is_between(last - 4, last))
-        history = fitted.joined(known)
-        gains += _gains(history, last)
-        _keep("prediction", _summary(gains))
+def _all_figures() -> dict[str, Any]:
+    known: dict[str, Any] = {}
+    if FIGURES.exists():
+        known = json.loads(FIGURES.read_text(encoding="utf-8"))
+    return known
 
 
-def _gains(history: History, last: int) -> list[tuple[str, float, int]]:
-    moves = history.moves
-    assert moves is not None
-    assert moves.results_only is not None
-    totals = history.curves.group_by("player").agg(
-        pl.col("games").sum(), turns=pl.col("moves_n").fill_null(0).sum()
-    )
-    few = dict(
-        totals.filter((pl.col("games") < 20) & (pl.col("turns") > 0))
-        .select("player", "turns").iter_rows()
-    )  # fmt: skip
-    everybody = set(totals["player"])
-    later = read_games(last + 1, last + 1).filter(~pl.col("fast"))
-    later = later.filter(pl.col("player_1").is_in(list(few)) | pl.col("player_2").is_in(list(few)))
-    out = []
-    for one, two, score in later.select("player_1", "player_2", "score").iter_rows():
-        if one not in everybody or two not in everybody:
-            continue
-        logs = []
-        for lives in (history._lives, moves.results_only):
-            a, b = lives.at(one, last + 1.0), lives.at(two, last + 1.0)
-            spread = np.sqrt(a.sd**2 + b.sd**2 + 2.0 * LEARNED.beta**2)
-            apart = a.mean - b.mean + 90.0
-            win = norm.cdf((apart - history.draw_margin) / spread)
-            loss = norm.cdf((-apart - history.draw_margin) / spread)
-            logs.append(np.log({1.0: win, 0.0: loss, 0.5: 1.0 - win - loss}[score]))
-        out.append((one if one in few else two, float(logs[0] - logs[1]),
-                    int(few[one if one in few else two])))  # fmt: skip
-    return out
+def keep(name: str, found: dict[str, Any]) -> None:
+    """Put a part of the figures into their file."""
+    FIGURES.parent.mkdir(parents=True, exist_ok=True)
+    known = _all_figures()
+    known[name] = found
+    text = json.dumps(_rounded(known), indent=1, ensure_ascii=False, sort_keys=True, default=str)
+    # One row of a table a line.
+    text = re.sub(r"\[\s+([^\[\]{}]*?)\s+\]", lambda row: f"[{' '.join(row[1].split())}]", text)
+    FIGURES.write_text(text + "\n", encoding="utf-8")
 
 
-def _summary(gains: list[tuple[str, float, int]]) -> dict[str, Any]:
-    frame = pl.DataFrame(gains, schema=["player", "gain", "turns"], orient="row")
-    out: dict[str, Any] = {}
-    for name, part in (
-        ("any turns", frame),
-        ("5 turns or more", frame.filter(pl.col("turns") >= 5)),
-    ):
-        by = part.group_by("player").agg(pl.col("gain").sum(), games=pl.len())
-        games = int(by["games"].sum())
-        if not games:
-            continue
-        mean = float(by["gain"].sum()) / games
-        left = by["gain"].to_numpy() - mean * by["games"].to_numpy()
-        error = float(np.sqrt(np.sum(left**2))) / games
-        out[name] = {"games": games, "players": by.height, "gain": mean, "se": error}
-    print(out, flush=True)
-    return out
-
-
-def _keep(name: str, found: dict[str, Any]) -> None:
-    KEPT.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(found, indent=1, ensure_ascii=False, default=str)
-    (KEPT / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+def _rounded(value: Any) -> Any:
+    """Six digits are more than anybody can read out of these figures."""
+    if isinstance(value, dict):
+        return {str(name): _rounded(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_rounded(each) for each in value]
+    return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     command, *rest = sys.argv[1:]
-    if command in ("sites", "long", "charts"):
-        {"sites": sites, "long": long, "charts": charts}[command](Path(rest[0]))
+    if command in ("sites", "long"):
+        {"sites": sites, "long": long}[command](Path(rest[0]))
     else:
-        {"modern": modern, "prediction": prediction}[command]()
+        {"modern": modern, "settings": settings}[command]()

@@ -2,9 +2,10 @@
 
     python -m studies.joint_pools coverage [POOLS]      three truths, era walk, whole study
     python -m studies.joint_pools recovery [POOLS]      slope, spread and form learned
+    python -m studies.joint_pools causes [POOLS]        what three known faults come from
 
 Results go to ``build/joint`` line by line: a second run goes on where the first one stopped.
-``report`` prints the tables of docs/joint.md from there.
+``report`` puts what was found into ``studies/figures/joint.json``.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from studies.joint import figures, keep
 from tests.history.joint.pools import BETA, TRUTHS, pool, sites_of
 
 from milepost.history import TTT, History, fit_history
@@ -66,6 +68,45 @@ def _one(truth: str, number: int) -> dict[str, Any]:
         row["constant"] = _change(constant.curves, "intrinsic_mean")
         row["constant sd"] = _change_sd(constant)
     return row
+
+
+def causes(pools: int) -> None:
+    """What three known faults of the joint history come from.
+
+    Errors: are they as stated where the level wanders as the walk expects? The change where
+    beginners improve: does a looser walk find it? The slope: does a player's skill go beyond what
+    results say by as much, and only where opponents are chosen by strength?
+    """
+    for number in range(pools):
+        _keep("causes", {"pool": number}, lambda n=number: _cause(n))
+
+
+def _cause(number: int) -> dict[str, Any]:
+    row: dict[str, Any] = {}
+    rng = np.random.default_rng([2028, number])
+    made = pool(rng, "level wanders")
+    joint = fit_history(made.results, LEARNED, moves=sites_of(rng, made.truth, share=0.15))
+    row["wanders true"] = _change(made.truth, "skill")
+    row["wanders"] = _change(joint.curves, "intrinsic_mean")
+    row["wanders sd"] = _change_sd(joint)
+    made = pool(rng, "beginners improve")
+    sites = sites_of(rng, made.truth, share=0.15)
+    row["beginners true"] = _change(made.truth, "skill")
+    for walk in (25.0, 75.0):
+        joint = fit_history(made.results, LEARNED, moves=sites, joining=Moves(era_drift=walk))
+        row[f"beginners {walk:.0f}"] = _change(joint.curves, "intrinsic_mean")
+    for name, near in (("near", True), ("anybody", False)):
+        made = pool(rng, "newcomers rise", years=20, games=4000, near=near)
+        row[f"skill by results, {name}"] = _skill_by_results(made.results, made.truth)
+    return row
+
+
+def _skill_by_results(results: pl.DataFrame, truth: pl.DataFrame) -> float:
+    """Slope of true skill on what results say, within years: 1 if results say it without bias."""
+    both = fit_history(results, LEARNED).curves.join(truth, on=["player", "time"])
+    own = [pl.col(each) - pl.col(each).mean().over("time") for each in ("skill", "mean")]
+    skill, said = (both.select(each).to_series().to_numpy() for each in own)
+    return float(skill @ said / (said @ said))
 
 
 def _change(table: pl.DataFrame, column: str, ends: int = ENDS) -> float:
@@ -126,43 +167,68 @@ def _keep(name: str, key: dict[str, Any], work: Any) -> None:
 
 
 def report() -> None:
-    """Print what was found."""
+    """Put what was found into the file of figures."""
+    found: dict[str, Any] = figures("pools")  # what was not run again stays
     for truth in TRUTHS:
         path = KEPT / f"coverage_{truth.replace(' ', '_')}.csv"
-        if not path.exists():
-            continue
-        table = pl.read_csv(path).unique("pool")
-        error = (table["joint"] - table["true"]).to_numpy()
-        inside = float(np.mean(np.abs(error) < 1.96 * table["sd"].to_numpy()))
-        print(
-            f"{truth}: {table.height} pools; true {_mean(table, 'true'):.0f}, results fixed "
-            f"{_mean(table, 'results fixed'):.0f}, learned {_mean(table, 'results learned'):.0f}, "
-            f"joint {_mean(table, 'joint'):.0f}; stated sd {_mean(table, 'sd'):.1f}, RMSE "
-            f"{np.sqrt(np.mean(error**2)):.1f}, bias {error.mean():.1f} ± "
-            f"{error.std(ddof=1) / np.sqrt(len(error)):.1f}; 95 % intervals cover {inside:.1%}; "
-            f"player-years {_mean(table, 'covered_skills'):.1%}"
-        )
-        late = (table["joint decades"] - table["true decades"]).to_numpy()
-        print(
-            f"  decade 1 to decade 4: stated sd {_mean(table, 'sd decades'):.1f}, RMSE "
-            f"{np.sqrt(np.mean(late**2)):.1f}"
-        )
-        if "constant" in table.columns:
-            wrong = (table["constant"] - table["true"]).to_numpy()
-            inside = float(np.mean(np.abs(wrong) < 1.96 * table["constant sd"].to_numpy()))
-            print(
-                f"  constant era: {_mean(table, 'constant'):.0f} ± "
-                f"{_mean(table, 'constant sd'):.0f} stated, covers {inside:.1%}"
-            )
+        if path.exists():
+            found[truth] = _covered_of(pl.read_csv(path).unique("pool"))
     path = KEPT / "recovery_all.csv"
     if path.exists():
-        table = pl.read_csv(path)
-        for name, true in (("slope", 0.9), ("spread", 120.0), ("form", 150.0)):
-            values = table[name].to_numpy()
-            print(
-                f"{name}: {values.mean():.3g} ± {values.std(ddof=1):.2g} in {table.height} pools "
-                f"(stated {_mean(table, name + '_se'):.2g}), true {true:g}"
-            )
+        found["recovery"] = _means(pl.read_csv(path))
+    path = KEPT / "causes_all.csv"
+    if path.exists():
+        keep("causes", _causes_of(pl.read_csv(path).unique("pool")))
+    for name, part in found.items():
+        print(name, part)
+    keep("pools", found)
+
+
+def _covered_of(table: pl.DataFrame) -> dict[str, Any]:
+    error = (table["joint"] - table["true"]).to_numpy()
+    late = (table["joint decades"] - table["true decades"]).to_numpy()
+    part: dict[str, Any] = {
+        "pools": table.height, "rmse": _rms(error), "bias": float(error.mean()),
+        "bias_se": float(error.std(ddof=1) / np.sqrt(len(error))),
+        "covered": float(np.mean(np.abs(error) < 1.96 * table["sd"].to_numpy())),
+        "decades rmse": _rms(late),
+    }  # fmt: skip
+    part |= {name: _mean(table, name) for name in (
+        "true", "results fixed", "results learned", "joint", "sd", "sd decades", "covered_skills",
+    )}  # fmt: skip
+    if "constant" in table.columns:
+        wrong = np.abs((table["constant"] - table["true"]).to_numpy())
+        part["constant"] = _mean(table, "constant")
+        part["constant sd"] = _mean(table, "constant sd")
+        part["constant covered"] = float(np.mean(wrong < 1.96 * table["constant sd"].to_numpy()))
+    return part
+
+
+def _causes_of(table: pl.DataFrame) -> dict[str, Any]:
+    error = (table["wanders"] - table["wanders true"]).to_numpy()
+    looser = (table["beginners 75"] - table["beginners 25"]).to_numpy()
+    part = {
+        "pools": table.height,
+        "wanders rmse": _rms(error), "wanders sd": _mean(table, "wanders sd"),
+        "wanders covered": float(np.mean(np.abs(error) < 1.96 * table["wanders sd"].to_numpy())),
+        "looser": float(looser.mean()),
+        "looser se": float(looser.std(ddof=1) / np.sqrt(len(looser))),
+    }  # fmt: skip
+    return part | {
+        name: values for name, values in _means(table).items() if name.startswith("skill by")
+    }
+
+
+def _means(table: pl.DataFrame) -> dict[str, Any]:
+    return {
+        name: {"mean": _mean(table, name), "sd": float(table[name].to_numpy().std(ddof=1)),
+               "pools": table.height}
+        for name in table.columns if name not in ("pool", "truth")
+    }  # fmt: skip
+
+
+def _rms(error: Any) -> float:
+    return float(np.sqrt(np.mean(error**2)))
 
 
 def _mean(table: pl.DataFrame, name: str) -> float:
@@ -172,7 +238,7 @@ def _mean(table: pl.DataFrame, name: str) -> float:
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     command, *rest = sys.argv[1:]
-    jobs = {"coverage": coverage, "recovery": recovery}
+    jobs = {"coverage": coverage, "recovery": recovery, "causes": causes}
     if command in jobs:
         jobs[command](int(rest[0]) if rest else 100)
     else:

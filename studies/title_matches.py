@@ -12,7 +12,6 @@ hash are taken, as in the other periods: one design for all.
 from __future__ import annotations
 
 import csv
-import hashlib
 import re
 import sys
 import unicodedata
@@ -20,6 +19,7 @@ from importlib import resources
 from pathlib import Path
 
 import polars as pl
+from studies.random_turns import in_order
 
 TURNS_A_GAME = 8
 """Turns of each player's game."""
@@ -44,7 +44,8 @@ def main(book: Path, folder: Path) -> None:
     for name, (there, played) in counts.items():
         print(f"{name}: {there} games of {played}")
     write_turns(target, folder / "all_turns.parquet")
-    turns = random_turns(pl.read_parquet(folder / "all_turns.parquet"))
+    turns = in_order(pl.read_parquet(folder / "all_turns.parquet"))
+    turns = turns.filter(pl.col("nth") <= TURNS_A_GAME).drop("nth")
     turns.write_parquet(folder / "turns.parquet")
     print(f"{turns.height:,} turns of {turns['game_id'].n_unique():,} games")
 
@@ -79,20 +80,6 @@ def matches_of(text: str) -> tuple[list[str], dict[str, tuple[int, int]]]:
                     chosen.append(_written(told, moves, names, year, label))
             counts[label] = (here, int(row["games"]))
     return chosen, counts
-
-
-def random_turns(turns: pl.DataFrame, each: int = TURNS_A_GAME) -> pl.DataFrame:
-    """Return so many turns of every player's game, by hash."""
-    turns = turns.filter(~pl.col("book") & ~pl.col("repetition") & ~pl.col("only_move"))
-    places = [_place(game, ply) for game, ply in turns.select("game_id", "ply").iter_rows()]
-    rank = pl.col("place").rank("ordinal").over("game_id", "mover")
-    turns = turns.with_columns(place=pl.Series(places)).with_columns(rank=rank)
-    return turns.filter(pl.col("rank") <= each).sort("rank", "place").drop("rank", "place")
-
-
-def _place(game: str, ply: int) -> float:
-    digest = hashlib.sha256(f"{game}|{ply}|2026".encode()).digest()
-    return int.from_bytes(digest[:8], "big") / 2**64
 
 
 def _surname(name: str) -> str:

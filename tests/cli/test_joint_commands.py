@@ -107,9 +107,20 @@ def test_questions_know_both_scales(saved: Path) -> None:
     code, _, told = run("rank", folder, "--at", "1985", "--scale", "marks")
     assert code == 1
     assert "points, results, elo, joint" in told
-    code, _, told = run("career", folder, one, "--scale", "joint")
-    assert code == 1
-    assert "rank, compare and plot" in told
+    for command in (("career", folder, one), ("search", folder, one[:3])):
+        for scale in ((), ("--scale", "joint")):
+            code, shown, _ = run(*command, *scale)
+            assert code == 0
+            assert "intrinsic Elo" in shown
+        code, shown, _ = run(*command, "--scale", "results")
+        assert code == 0
+        assert "intrinsic" not in shown
+    code, shown, _ = run("predict", folder, one, two, "--at", "1985")
+    assert code == 0
+    assert "intrinsic Elo" in shown
+    code, _, told = run("compare", folder, f"{one}@2050", f"{two}@1990")
+    assert code == 0
+    assert "has no game within 5 years of 2050: the last before is of 19" in told
 
 
 def test_joint_curves_are_drawn(saved: Path, tmp_path: Path) -> None:
@@ -118,11 +129,11 @@ def test_joint_curves_are_drawn(saved: Path, tmp_path: Path) -> None:
     code, _, told = run("plot", folder, player, "-o", picture)
     assert code == 0, told
     drawn = picture.read_text(encoding="utf-8")
-    assert "intrinsic Elo" in drawn
+    assert "Elo by results and moves" in drawn
     assert "results alone" in drawn
     code, _, _ = run("plot", folder, player, "--scale", "results", "-o", picture)
     assert code == 0
-    assert "intrinsic Elo" not in picture.read_text(encoding="utf-8")
+    assert "results and moves" not in picture.read_text(encoding="utf-8")
 
 
 def test_options_of_moves_go_with_moves(saved: Path) -> None:

@@ -35,6 +35,17 @@ def marks(chart: Any) -> list[dict[str, Any]]:
     return [layer["mark"] for layer in spec_of(chart)["layer"]]
 
 
+def test_a_few_games_far_from_all_others_are_not_drawn() -> None:
+    rows = [(year, "Ann", "Bob", 0.5) for year in (1970, 1971, 1972) for _ in range(10)]
+    rows += [(2007, "Ann", "Cid", 0.0), (2007, "Cid", "Bob", 1.0)]
+    results = pl.DataFrame(rows, schema=["time", "player_1", "player_2", "score"], orient="row")
+    namesakes = fit(results, "ttt")
+    assert curve_points(namesakes, ["Ann"])["time"].to_list() == [1970.0, 1971.0, 1972.0]
+    assert curve_points(namesakes, ["Cid"])["time"].to_list() == [2007.0]
+    whole = curve_points(namesakes, ["Ann"], gap=100.0)
+    assert whole["time"].max() == 2007.0
+
+
 def test_points_are_the_historys_own_and_widen_in_a_gap(history: History) -> None:
     points = curve_points(history, ["Ann"], gap=30.0)
     assert points["time"].to_list() == [float(year) for year in range(1970, 1993)]

@@ -21,6 +21,7 @@ from milepost.history.comparison import percent
 from milepost.history.doubles import likely_doubles
 from milepost.history.field import (
     NORMS,
+    UNRATED,
     FieldForecast,
     NormForecast,
     NormRule,
@@ -176,13 +177,15 @@ class History(stage.History):
         -------
         polars.DataFrame
             player (the key), name, games, first, last (times with games), peak (the highest
-            mean) and peak_sd (its standard deviation); the best known first.
+            mean; intrinsic Elo where there is move evidence) and peak_sd (its standard deviation);
+            the best known first.
         """
+        mean, sd = ("mean", "sd") if self.moves is None else ("intrinsic_mean", "intrinsic_sd")
         near = self._finder.search(typed)
         curves = self.curves.filter(pl.col("player").is_in(near["key"].to_list()))
         lives = curves.group_by("player").agg(
-            first=pl.col("time").min(), last=pl.col("time").max(), peak=pl.col("mean").max(),
-            peak_sd=pl.col("sd").sort_by("mean").last(),
+            first=pl.col("time").min(), last=pl.col("time").max(), peak=pl.col(mean).max(),
+            peak_sd=pl.col(sd).sort_by(mean).last(),
         )  # fmt: skip
         return near.rename({"key": "player"}).join(lives, on="player", maintain_order="left")
 
@@ -250,7 +253,10 @@ class History(stage.History):
         for key in keys:
             elo = given.get(key, printed_elo(self, key, moment))
             if elo is None:
-                raise InputError(f"no rating of {self.name_of(key)} is known near {time}: give one")
+                raise InputError(
+                    f"no rating of {self.name_of(key)} is known near {time}: give one (an unrated "
+                    f"opponent counts as {UNRATED:.0f})"
+                )
             rated.append(elo)
         wanted = f"a performance of {rule.performance:.0f}" if rule else f"a norm for {title}"
         return norm_in_field(forecast, rated, rule or NORMS[title], wanted)

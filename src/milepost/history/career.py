@@ -122,7 +122,8 @@ def career_of(
     if curve.is_empty():
         raise InputError(f"no player has the key {key!r}")
     enough = curve.filter(pl.col("games") >= PEAK_GAMES)
-    best = (enough if len(enough) else curve).sort("mean", descending=True).row(0, named=True)
+    mean = "mean" if history.moves is None else "intrinsic_mean"
+    best = (enough if len(enough) else curve).sort(mean, descending=True).row(0, named=True)
     ranking = history.rank(best["time"])
     place = ranking.filter(pl.col("player") == key)["rank"]
     clock = clocks_of(curve["time"])
@@ -139,11 +140,17 @@ def career_of(
         periods=len(curve), games=int(curve["games"].sum()),
         won=counts[0], drawn=counts[1], lost=counts[2],
         peak_time=best["time"],
-        peak=Belief(best["mean"], np.nan if best["sd"] is None else best["sd"]),
+        peak=_peak(history, best),
         peak_games=best["games"], peak_rank=int(place[0]) if len(place) else None, margin=margin,
         gaps=tuple((curve["time"][int(i)], curve["time"][int(i) + 1]) for i in ends),
-        wins=_best_wins(history, key, results, wins), unit=history.scale.unit,
+        wins=_best_wins(history, key, results, wins), unit=history.unit,
     )  # fmt: skip
+
+
+def _peak(history: History, row: dict[str, Any]) -> Belief:
+    if history.moves is not None:
+        return Belief(row["intrinsic_mean"], row["intrinsic_sd"])
+    return Belief(row["mean"], np.nan if row["sd"] is None else row["sd"])
 
 
 def _own_results(history: History, key: str) -> pl.DataFrame | None:
@@ -178,7 +185,10 @@ def _best_wins(
     )
     rows = []
     for row in won.iter_rows(named=True):
-        skill = history._lives.at(row["opponent"], history.moment(row["time"]))
+        moment = history.moment(row["time"])
+        skill = history._lives.at(row["opponent"], moment)
+        if history.moves is not None:
+            skill = history.moves.intrinsic(skill, moment)
         sd = 0.0 if np.isnan(skill.sd) else skill.sd
         rows.append((skill.mean - sd, row, skill))
     rows.sort(key=lambda found: (-found[0], str(found[1]["time"])))

@@ -38,6 +38,8 @@ class Comparison:
     """What the numbers are: points of the history, or Elo."""
     joint: bool = False
     """Whether they are intrinsic Elo, of results and moves."""
+    notes: tuple[str, ...] = ()
+    """What is doubtful about the times asked for: no games near them."""
 
     @property
     def sd(self) -> float:
@@ -59,15 +61,16 @@ class Comparison:
         """The probability in words, no finer than the times apart support."""
         # Nothing is certain about two skills, though a float may say so.
         known = min(max(self.probability, 1e-12), 1.0 - 1e-12)
-        coarse = bool(self.caution) and not self.joint
+        coarse = bool(caution(self.years_apart)) and not self.joint
         return percent(known, LEAST_CHANCE if coarse else 0.001)
 
     @property
     def caution(self) -> str:
-        """A line of caution where much time lies between; else empty."""
+        """What to be careful about: much time between, no games near the times; else empty."""
+        between = caution(self.years_apart)
         if self.joint:
-            return ASSUMPTION if self.years_apart > CAUTION_YEARS else ""
-        return caution(self.years_apart)
+            between = ASSUMPTION if self.years_apart > CAUTION_YEARS else ""
+        return ". ".join(part.rstrip(".") for part in (*self.notes, between) if part)
 
     @property
     def sentence(self) -> str:

@@ -37,20 +37,20 @@ Regulations (Handbook B.02), table 8.1.1."""
 
 @dataclass(frozen=True)
 class NormRule:
-    """What a title norm asks of a score (FIDE Title Regulations, Handbook B.01, 0.5 and 1.4).
+    """What a title norm asks of a score: FIDE Handbook B.01, sections 1.4.1 and 1.4.6 to 1.4.9.
 
     The rest of the regulations (titles and federations of the opponents, time control, arbiters) is
     not looked at.
     """
 
     performance: float
-    """The least performance rating: the opponents' average plus `DP` of the score."""
+    """The least performance rating (1.4.8): the opponents' average plus `DP` of the score."""
     average: float = 0.0
-    """The least average rating of the opponents."""
+    """The least average rating of the opponents (1.4.8)."""
     floor: float = 0.0
-    """One opponent below it, the lowest, counts as rated so."""
+    """One opponent below it, the lowest, counts as rated so (1.4.6b, c)."""
     games: int = 9
-    """The least number of games."""
+    """The least number of games (1.4.1)."""
 
 
 NORMS = {
@@ -59,7 +59,10 @@ NORMS = {
     "WGM": NormRule(2400.0, 2180.0, 2000.0),
     "WIM": NormRule(2250.0, 2030.0, 1850.0),
 }
-"""The norms of FIDE's title regulations in force from 1 July 2017 (0.5, 1.46 to 1.49)."""
+"""The norms of FIDE's International Title Regulations (Handbook B.01, in force since January 2024);
+the numbers are those of the regulations of 2017 too."""
+UNRATED = 1400.0
+"""What an opponent without a rating counts as (1.4.6d; 1000 before 2024)."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from milepost.history.joint.moves_fit import MovesFit
 from milepost.history.models import Elo, Glicko2, Model
 from milepost.history.numerics.gaussians import below
 from milepost.history.numerics.orthant import quadrant
-from milepost.history.periods import clock_of
+from milepost.history.periods import LONG_GAP, clock_of
 from milepost.history.records import Floats
 from milepost.history.scales import POINTS, Scale, on_scale
 from milepost.history.sweeping import Sweeping
@@ -168,6 +168,8 @@ class History:
             games, near = None, ""
         else:
             games, near = self._games_near(self.moment(at)), f" around {at}"
+            if not games.keys() & set(self._finder.search(typed)["key"]):
+                games, near = None, ""  # nobody of that name has games then: all games count
         match = self._finder.find_best_known(typed, games, self._strength)
         self._asked.add(match.key)
         if match.others:
@@ -262,6 +264,38 @@ class History:
         """Return what is known about a player's skill at any time."""
         return self._lives.at(self.key_of(player), self.moment(time))
 
+    def level(self, player: str, time: Any) -> Belief:
+        """Return the skill of a player as it is shown: intrinsic Elo where moves tell it."""
+        key, moment = self.key_of(player), self.moment(time)
+        skill = self._lives.at(key, moment)
+        return skill if self.moves is None else self.moves.intrinsic(skill, moment)
+
+    @property
+    def unit(self) -> str:
+        """What the numbers of rankings, comparisons and levels are."""
+        return self.scale.unit if self.moves is None else "intrinsic Elo"
+
+    def far_from_games(self, player: str, time: Any) -> str:
+        """Return a sentence if a player has no games near a time; else nothing.
+
+        What is known then is only what his skill may have become: over more than five years, or
+        beyond the end of the history, that is hardly an answer.
+        """
+        period, times = self.period, self.curves["time"]
+        if period == "game" or not (isinstance(period, str) or times.dtype.is_temporal()):
+            return ""  # the clock does not count years
+        key, moment = self.key_of(player), self.moment(time)
+        times = self.curves.filter(pl.col("player") == key)["time"]
+        clock = np.array([clock_of(each, period) for each in times])
+        if np.min(np.abs(clock - moment)) <= LONG_GAP:
+            return ""
+        before, after = clock[clock < moment], clock[clock > moment]
+        times = times.cast(pl.String)
+        last = f"the last before is of {times[len(before) - 1]}" if len(before) else ""
+        following = f"the next is of {times[len(before)]}" if len(after) else ""
+        where = ", ".join(part for part in (last, following) if part)
+        return f"{self.name_of(key)} has no game within {LONG_GAP:.0f} years of {time}: {where}"
+
     def quality(self, a: str, b: str, time: Any, *, first_mover: int | None = None) -> float:
         """Return how even a game is, from 0 to 1: TrueSkill's quality of a match.
 
@@ -311,6 +345,8 @@ class History:
             return self.on(scale).rank(time, within=within, games=games)
         moment = self.moment(time)
         chosen, mean, sd, last = self._lives.all_at(moment, within)
+        # How well a player is known beside the others is a matter of points, on any scale.
+        hardly_known = np.nan_to_num(sd) > MOST_SD * self._beta
         moves = self.moves
         if moves is not None:
             era, variance = moves.at(moment)
@@ -325,6 +361,7 @@ class History:
             "mean": mean,
             "sd": pl.Series(sd).fill_nan(None),
             "games": so_far[last] - before,
+            "hardly_known": hardly_known,
         }
         if self._margins is not None:
             _, columns["margin_mean"], columns["margin_sd"], _ = self._margins.all_at(
@@ -334,10 +371,9 @@ class History:
         if games is not None:
             frame = frame.filter(pl.col("games") >= games)
         else:
-            unknown = pl.col("sd").fill_null(0.0) > MOST_SD * self._beta
-            known = frame.filter((pl.col("games") >= LEAST_GAMES) & ~unknown)
+            known = frame.filter((pl.col("games") >= LEAST_GAMES) & ~pl.col("hardly_known"))
             frame = known if len(known) >= ENOUGH_PLAYERS else frame
-        frame = frame.sort("mean", "player", descending=[True, False])
+        frame = frame.drop("hardly_known").sort("mean", "player", descending=[True, False])
         return self._named(frame).with_row_index("rank", offset=1)
 
     def compare(
@@ -374,6 +410,8 @@ class History:
             variance -= 2.0 * self._lives.covariance(a, *moments)
         apart = abs(moments[0] - moments[1])
         names, times = (self.name_of(a), self.name_of(b)), (str(time_a), str(time_b))
+        told = [self.far_from_games(*each) for each in ((a, time_a), (b, time_b))]
+        notes = tuple(dict.fromkeys(note for note in told if note))
         moves = self.moves
         if moves is not None:
             own = moves.slope * math.sqrt(max(variance, 0.0))
@@ -382,7 +420,7 @@ class History:
             )
             return Comparison(
                 (a, b), names, times, one, two, Belief(one.mean - two.mean, own), apart,
-                moves.scale_sd((first.mean, second.mean), moments), "Elo", joint=True,
+                moves.scale_sd((first.mean, second.mean), moments), "Elo", True, notes,
             )  # fmt: skip
         return Comparison(
             (a, b),
@@ -394,6 +432,7 @@ class History:
             apart,
             scale_sd(self._beta, apart),
             self.scale.unit,
+            notes=notes,
         )
 
     def inflation(self, group: Any = "top:100", *, reference: Any = None) -> pl.DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 BANDS = {"sd": 1.0, "95": 1.959964, "none": 0.0}
 """How many standard deviations a band reaches to either side, by its name."""
+STRAY_GAMES = 10
+"""A piece of fewer games than this, and of under a tenth of those of the longest piece, is taken
+as a namesake's and not drawn."""
 _MOST_YEARS = 2000
 """A curve gets no more points than this beside those of its games."""
 
@@ -35,8 +38,9 @@ def curve_points(
 
     There is a point for every period with games and, between a player's first and last one, for
     every whole unit of time without (a year, for dates): there the belief is wider. In a long gap
-    there are none: another piece of the curve begins behind it. Models that answer no questions,
-    and histories whose clock counts games, have the periods alone.
+    there are none: another piece of the curve begins behind it. A piece of a few games beside a
+    long one is left out: it is hardly ever the same person (`STRAY_GAMES`). Models that answer no
+    questions, and histories whose clock counts games, have the periods alone.
 
     Parameters
     ----------
@@ -77,8 +81,8 @@ def curve_points(
         times = set(nodes)
         if between and max(nodes) - min(nodes) <= _MOST_YEARS:
             times |= {float(t) for t in range(math.ceil(min(nodes)), math.ceil(max(nodes)))}
-        starts = sorted(nodes)
-        gaps = [(a, b) for a, b in itertools.pairwise(starts) if b - a > long]
+        nodes, gaps = _without_strays(nodes, long)
+        times = {t for t in times if min(nodes) <= t <= max(nodes)}
         times -= {t for t in times for a, b in gaps if a < t < b}
         shown = sorted(t for t in times if low <= t <= high)
         if not shown:
@@ -98,6 +102,23 @@ def curve_points(
              "games": pl.Int64, "margin_mean": pl.Float64, "margin_sd": pl.Float64,
              "piece": pl.Int64}  # fmt: skip
     return pl.DataFrame(rows, schema=kinds)
+
+
+def _without_strays(
+    nodes: Mapping[float, Mapping[str, Any]], long: float
+) -> tuple[dict[float, Mapping[str, Any]], list[tuple[float, float]]]:
+    """The periods of a curve without those of strays, and the long gaps between them.
+
+    Names are not persons. A few games many years from all others are most often a namesake's.
+    """
+    starts = sorted(nodes)
+    cuts = [place for place in range(1, len(starts)) if starts[place] - starts[place - 1] > long]
+    pieces = [starts[a:b] for a, b in itertools.pairwise([0, *cuts, len(starts)])]
+    games = [sum(nodes[time]["games"] or 0 for time in piece) for piece in pieces]
+    least = min(STRAY_GAMES, 0.1 * max(games))
+    kept = [piece for piece, count in zip(pieces, games, strict=True) if count >= least]
+    gaps = [(one[-1], two[0]) for one, two in itertools.pairwise(kept)]
+    return {time: nodes[time] for piece in kept for time in piece}, gaps
 
 
 def pieces_of(points: pl.DataFrame, gap: float = LONG_GAP) -> pl.DataFrame:

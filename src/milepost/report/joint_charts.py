@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,17 +11,13 @@ import polars as pl
 from milepost.errors import InputError
 from milepost.history.joint.moves_fit import ASSUMPTION
 from milepost.history.periods import clock_of
-from milepost.report.charts import PALETTE, legend_below, year_axis
+from milepost.report.charts import INK, PALETTE, year_axis
 from milepost.report.history_curves import BANDS, curve_points
-from milepost.report.labels import MOST, Frame, names_beside
 
 if TYPE_CHECKING:
     import altair as alt
 
     from milepost.history import History
-
-GAP_YEARS = 3.0
-"""Curves are broken where a player has no games for longer than this."""
 
 
 def joint_points(
@@ -33,7 +30,7 @@ def joint_points(
     polars.DataFrame
         player, time, mean, sd (intrinsic Elo), results (results alone: the era of the joint scale
         at its mean through the player's years, so that its shape can be compared), site, site_sd,
-        turns, part (a number that changes in long gaps without games).
+        turns, piece (of the curve: another begins behind a long time without games).
     """
     moves = history.moves
     if moves is None or moves.results_only is None:
@@ -49,14 +46,8 @@ def joint_points(
         }
         eras = [moves.at(time)[0] for time in points["time"]]
         level = sum(eras) / len(eras)
-        part, since = 0, None
         for row in points.iter_rows(named=True):
             time = row["time"]
-            if row["games"]:
-                part += since is not None and time - since > GAP_YEARS
-                since = time
-            elif since is not None and _next_game(points, time) - since > GAP_YEARS:
-                continue
             belief = moves.intrinsic(history.skill(key, time), time)
             alone = moves.results_only.at(key, time).mean
             site = sites.get(time, {})
@@ -64,20 +55,22 @@ def joint_points(
                 "player": row["player"], "time": time, "mean": belief.mean, "sd": belief.sd,
                 "results": level + moves.slope * (alone - moves.mu),
                 "site": site.get("moves_site"), "site_sd": site.get("moves_sd"),
-                "turns": site.get("moves_n"), "part": part,
+                "turns": site.get("moves_n"), "piece": row["piece"],
             })  # fmt: skip
     kinds = {"player": pl.String, "time": pl.Float64, "mean": pl.Float64, "sd": pl.Float64,
              "results": pl.Float64, "site": pl.Float64, "site_sd": pl.Float64, "turns": pl.Int64,
-             "part": pl.Int64}  # fmt: skip
+             "piece": pl.Int64}  # fmt: skip
     return pl.DataFrame(rows, schema=kinds)
 
 
 def joint_chart(
     history: History, players: Sequence[str], *, band: str = "sd", first: Any = None,
     last: Any = None, title: str = "", subtitle: Sequence[str] = (), width: int = 640,
-    height: int = 380, sites_with: int = 50,
+    height: int = 380, sites_with: int = 50, beside: bool = True,
 ) -> alt.TopLevelMixin:  # fmt: skip
     """Return joint curves with bands, results alone dashed, sites as points with bars.
+
+    Several players are named at their peaks.
 
     Parameters
     ----------
@@ -95,51 +88,77 @@ def joint_chart(
         The size of the plot.
     sites_with
         Sites of fewer turns are not drawn: their bars would hide the rest.
+    beside
+        Whether to draw what results and moves say alone; without, the curves are easier to read.
     """
+    points = joint_points(history, players, first=first, last=last)
+    return joint_curves_chart(
+        points, band=band, title=title, subtitle=subtitle, width=width, height=height,
+        sites_with=sites_with, beside=beside,
+    )  # fmt: skip
+
+
+def joint_curves_chart(
+    points: pl.DataFrame, *, band: str = "sd", title: str = "", subtitle: Sequence[str] = (),
+    width: int = 640, height: int = 380, sites_with: int = 50, beside: bool = True,
+) -> alt.TopLevelMixin:  # fmt: skip
+    """Return the chart of `joint_chart` for points that `joint_points` returned."""
     import altair as alt
 
     if band not in BANDS:
         raise InputError(f"expected a band of {', '.join(BANDS)}; got {band!r}")
     wide = BANDS[band]
-    table = joint_points(history, players, first=first, last=last).with_columns(
+    table = points.with_columns(
         low=pl.col("mean") - wide * pl.col("sd"), high=pl.col("mean") + wide * pl.col("sd")
     )
     names = table["player"].unique(maintain_order=True).to_list()
     colours = [PALETTE[i % len(PALETTE)] for i in range(len(names))]
     colour = alt.Color(
         "player:N", title=None, scale=alt.Scale(domain=names, range=colours),
-        legend=None if len(names) <= MOST else legend_below(),
+        legend=None,
     )  # fmt: skip
     times = table["time"].to_list()
     x = year_axis("time", (min(times), max(times)))
-    base = alt.Chart(table).encode(x=x, color=colour, detail="part:N")
+    ends = _ends(table, beside=beside)
+
+    def elo(field: str) -> alt.Y:
+        return _elo(field, "Elo by results and moves", ends)
+
+    base = alt.Chart(table).encode(x=x, color=colour, detail="piece:N")
     layers: list[Any] = []
     if wide:
-        layers.append(base.mark_area(opacity=0.16).encode(y=_elo("low"), y2=alt.Y2("high:Q")))
-    layers.append(base.mark_line(strokeDash=[6, 4], strokeWidth=1.3).encode(y=_elo("results")))
-    layers.append(base.mark_line(strokeWidth=2.4).encode(y=_elo("mean")))
-    sites = table.filter(pl.col("turns") >= sites_with).with_columns(
+        layers.append(
+            base.mark_area(opacity=0.16, clip=True).encode(y=elo("low"), y2=alt.Y2("high:Q"))
+        )
+    if beside:
+        dashed = base.mark_line(strokeDash=[6, 4], strokeWidth=1.3, clip=True)
+        layers.append(dashed.encode(y=elo("results")))
+    layers.append(base.mark_line(strokeWidth=2.4, clip=True).encode(y=elo("mean")))
+    # A piece of a single period makes no line: a dot, with its band as a bar.
+    alone = alt.Chart(table.filter(pl.len().over("player", "piece") == 1)).encode(x=x, color=colour)
+    layers.append(alone.mark_point(filled=True, size=40, shape="diamond").encode(y=elo("mean")))
+    if wide:
+        layers.append(alone.mark_rule(opacity=0.4).encode(y=elo("low"), y2=alt.Y2("high:Q")))
+    sites = table.filter(pl.col("turns") >= sites_with if beside else False).with_columns(
         below=pl.col("site") - pl.col("site_sd"), above=pl.col("site") + pl.col("site_sd")
     )
     if not sites.is_empty():
         marks = alt.Chart(sites).encode(x=x, color=colour)
         layers.append(
-            marks.mark_rule(opacity=0.35, clip=True).encode(y=_elo("below"), y2=alt.Y2("above:Q"))
+            marks.mark_rule(opacity=0.35, clip=True).encode(y=elo("below"), y2=alt.Y2("above:Q"))
         )
         layers.append(
-            marks.mark_point(filled=True, size=28, opacity=0.8, clip=True).encode(y=_elo("site"))
+            marks.mark_point(filled=True, size=28, opacity=0.8, clip=True).encode(y=elo("site"))
         )
-    if 1 < len(names) <= MOST:
-        heights = [h for name in ("low", "high", "results") for h in table[name].drop_nulls()]
-        frame = Frame(width, height, (min(times), max(times)), (min(heights), max(heights)))
-        ends = table.sort("time").unique("player", keep="last", maintain_order=True)
-        points = list(ends.select("time", "mean", "player").iter_rows())
-        layers += names_beside(points, frame, x, _elo, colour)
-    said = [
-        f"solid: results and moves{_BAND_SAID[band]}; dashed: results alone, at the same mean level"
-    ]
+    if len(names) > 1:
+        layers += _names_at_peaks(table, x, elo("mean"), colour)
+    said = [f"Solid: results and moves together{_BAND_SAID[band]}."]
+    if beside:
+        said[0] += " Dashed: results alone, moved to the same average."
     if not sites.is_empty():
-        said.append(f"points: what a year's moves say alone ({sites_with} turns or more) ± 1 sd")
+        said.append(
+            f"Points: one year's moves alone, {sites_with} turns or more, ± 1 standard deviation."
+        )
     lines = [*subtitle, *said, ASSUMPTION]
     name = title or (names[0] if len(names) == 1 else "Skill by results and moves")
     return alt.layer(*layers).properties(
@@ -181,11 +200,11 @@ def inflation_chart(
         curves.append(beside.select(pl.col("time").cast(pl.Float64), value="change", what="name"))
     lines = pl.concat(curves)
     names = lines["what"].unique(maintain_order=True).to_list()
+    colours = [PALETTE[0], PALETTE[1], INK][: len(names)]
     colour = alt.Color(
-        "what:N", title=None, legend=legend_below(),
-        scale=alt.Scale(domain=names, range=PALETTE[: len(names)]),
-    )  # fmt: skip
-    y = "change of level, Elo"
+        "what:N", title=None, legend=None, scale=alt.Scale(domain=names, range=colours)
+    )
+    y = "Elo above or below the reference"
     band = alt.Chart(rows).mark_area(opacity=0.18, color=PALETTE[0]).encode(
         x=x, y=_elo("low", y), y2=alt.Y2("high:Q")
     )  # fmt: skip
@@ -193,17 +212,17 @@ def inflation_chart(
         "what:N", legend=None,
         scale=alt.Scale(domain=names, range=[[1, 0], [6, 4], [2, 3]][: len(names)]),
     )  # fmt: skip
-    curve = alt.Chart(lines).mark_line(strokeWidth=2).encode(
+    curve = alt.Chart(lines).mark_line(strokeWidth=2.2).encode(
         x=x, y=_elo("value", y), color=colour, strokeDash=dash
     )  # fmt: skip
     group = table["group"][0]
-    lines_said = [*subtitle, "band: 95 %, beside the reference, where the change is 0"]
-    above = alt.layer(band, curve).properties(
+    lines_said = [*subtitle, "The band holds the true level with 95 % chance."]
+    above = alt.layer(band, curve, *_names_of_curves(lines, x, y, colour)).properties(
         width=width, height=height,
         title=alt.TitleParams(title or f"The level of {group_said(group)}", subtitle=lines_said),
     )  # fmt: skip
-    turns = alt.Chart(rows.filter(pl.col("turns") > 0)).mark_bar(color="#777").encode(
-        x=x, y=alt.Y("turns:Q", title="turns")
+    turns = alt.Chart(rows.filter(pl.col("turns") > 0)).mark_bar(color="#777", width=7).encode(
+        x=x, y=alt.Y("turns:Q", title="moves judged", axis=alt.Axis(tickCount=3))
     )  # fmt: skip
     whole: alt.TopLevelMixin = alt.vconcat(
         above, turns.properties(width=width, height=70)
@@ -211,7 +230,9 @@ def inflation_chart(
     return whole
 
 
-_BAND_SAID = {"sd": " ± 1 standard deviation", "95": " and its 95 % band", "none": ""}
+_BAND_SAID = {
+    "sd": ", with one standard deviation to either side", "95": ", with a 95 % band", "none": "",
+}  # fmt: skip
 
 
 def group_said(group: str) -> str:
@@ -220,12 +241,54 @@ def group_said(group: str) -> str:
     return f"the top {number}" if kind == "top" else "everybody" if group == "all" else group
 
 
-def _next_game(points: pl.DataFrame, time: float) -> float:
-    later = points.filter((pl.col("time") > time) & (pl.col("games") > 0))["time"]
-    return float(later[0]) if len(later) else float("inf")
-
-
-def _elo(field: str, title: str = "intrinsic Elo") -> alt.Y:
+def _names_of_curves(
+    lines: pl.DataFrame, x: alt.X, y: str, colour: alt.Color
+) -> list[Any]:  # fmt: skip
+    """What the curves are, written where each is furthest from the others."""
     import altair as alt
 
-    return alt.Y(f"{field}:Q", title=title, scale=alt.Scale(zero=False))
+    others = pl.col("value").sum().over("time") - pl.col("value")
+    count = pl.len().over("time")
+    early = lines.filter(pl.col("time") < pl.col("time").quantile(0.6)).filter(count > 1)
+    apart = (pl.col("value") - others / (count - 1)).abs()
+    places = early.with_columns(above=pl.col("value") * (count - 1) >= others, apart=apart)
+    places = places.sort("apart", descending=True).unique("what", keep="first", maintain_order=True)
+    layers: list[Any] = []
+    for above, shift in ((True, -12), (False, 14)):
+        there = alt.Chart(places.filter(pl.col("above") == above)).encode(
+            x=x, y=_elo("value", y), text="what:N"
+        )
+        style: dict[str, Any] = {"dy": shift, "fontSize": 13, "align": "left"}
+        layers.append(there.mark_text(stroke="white", strokeWidth=4, **style))
+        layers.append(there.encode(color=colour).mark_text(**style))
+    return layers
+
+
+def _names_at_peaks(table: pl.DataFrame, x: alt.X, y: alt.Y, colour: alt.Color) -> list[Any]:
+    """The players' family names above their highest points, on a pale edge."""
+    import altair as alt
+
+    peaks = table.sort("mean", descending=True).unique("player", keep="first", maintain_order=True)
+    labels = alt.Chart(peaks).transform_calculate(who="split(datum.player, ',')[0]")
+    labels = labels.encode(x=x, y=y, text="who:N")
+    style: dict[str, Any] = {"dy": -9, "fontSize": 13, "fontWeight": "bold"}
+    edge = labels.mark_text(stroke="white", strokeWidth=4, **style)
+    return [edge, labels.encode(color=colour).mark_text(**style)]
+
+
+def _ends(table: pl.DataFrame, *, beside: bool) -> tuple[float, float]:
+    """Where the axis ends: at the curves, with a little of their bands; bars may be cut."""
+    low = [pl.col("mean") - pl.col("sd")] + ([pl.col("results")] if beside else [])
+    high = [pl.col("mean") + pl.col("sd")] + ([pl.col("results")] if beside else [])
+    ends = table.select(low=pl.min_horizontal(low).min(), high=pl.max_horizontal(high).max())
+    return (
+        math.floor(float(ends["low"][0]) / 50.0) * 50.0,
+        math.ceil(float(ends["high"][0]) / 50.0 + 0.5) * 50.0,
+    )
+
+
+def _elo(field: str, title: str, ends: tuple[float, float] | None = None) -> alt.Y:
+    import altair as alt
+
+    scale = alt.Scale(zero=False) if ends is None else alt.Scale(domain=list(ends), nice=False)
+    return alt.Y(f"{field}:Q", title=title, scale=scale)

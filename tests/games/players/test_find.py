@@ -102,3 +102,11 @@ def test_search_lists_parts_and_near_spellings() -> None:
     ]  # fmt: skip
     assert finder.search("gasparov")["key"].to_list() == ["kasparov, gary"]
     assert finder.search("").is_empty()
+
+
+def test_search_adds_the_much_better_known_of_nearly_that_name() -> None:
+    more = pl.DataFrame({"key": ["fisher, jw"], "name": ["Fisher, JW"], "games": [1]})
+    finder = PlayerFinder(pl.concat([PLAYERS, more]))
+    assert finder.search("fisher")["key"].to_list() == ["fischer, robert james", "fisher, jw"]
+    # who is known well enough is meant
+    assert finder.search("kasparov")["key"].to_list() == ["kasparov, gary"]

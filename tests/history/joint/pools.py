@@ -28,7 +28,7 @@ class Pool:
 def pool(
     rng: np.random.Generator, truth: str, *, active: int = 400, years: int = 40,
     games: int = 4000, career: float = 12.0, sigma: float = 200.0, drift: float = 20.0,
-    rise: float = 90.0,
+    rise: float = 90.0, near: bool = True,
 ) -> Pool:  # fmt: skip
     """Simulate careers and results.
 
@@ -39,7 +39,8 @@ def pool(
     truth
         Newcomers rise: each year's newcomers are better, `rise` in all. Everybody rises: all skills
         move up together. Beginners improve: newcomers begin 100 below and gain it in four years,
-        so that the level stays.
+        so that the level stays. Level wanders: all skills move together, 25 a year at random, as
+        the default walk of an era expects.
     active, years, games
         Players at a time, periods, games a year.
     career
@@ -48,8 +49,11 @@ def pool(
         Of newcomers; of a year.
     rise
         How much the level rises from the first year to the last.
+    near
+        Whether opponents are of about one's own strength, as in tournaments; else anybody.
     """
-    number = 0
+    number, wandered = 0, 0.0
+    apart_by = 150.0 if near else 1e6
     alive: list[tuple[int, float, int]] = []
     rows, truths = [], []
     for year in range(years):
@@ -67,11 +71,12 @@ def pool(
                 behind = max(0.0, behind - 25.0 * min(-born, 4))
             alive.append((number, base - behind + sigma * rng.normal(), born))
             number += 1
-        up = rise * share if truth == "everybody rises" else 0.0
+        if truth == "level wanders":
+            wandered += 25.0 * rng.normal()
+        up = rise * share if truth == "everybody rises" else wandered
         skill = np.array([x for _, x, _ in alive]) + up
         names = np.array([i for i, _, _ in alive])
-        # opponents of about one's own strength, as in tournaments
-        order = np.argsort(skill + 150.0 * rng.normal(size=len(skill)))
+        order = np.argsort(skill + apart_by * rng.normal(size=len(skill)))
         for _ in range(-(-2 * games // len(skill))):
             start = int(rng.integers(0, 2))
             near = order.copy()
@@ -83,7 +88,7 @@ def pool(
             apart = skill[ones] - skill[twos] + np.sqrt(2.0) * BETA * rng.normal(size=size)
             score = np.where(np.abs(apart) < 100.0, 0.5, np.where(apart > 0, 1.0, 0.0))
             rows.append((np.full(size, year), names[ones], names[twos], score))
-            order = np.argsort(skill + 150.0 * rng.normal(size=len(skill)))
+            order = np.argsort(skill + apart_by * rng.normal(size=len(skill)))
         truths.append((np.full(len(skill), year), names, skill))
     years_, ones_, twos_, scores = (np.concatenate(each) for each in zip(*rows, strict=True))
     results = pl.DataFrame({

@@ -311,6 +311,18 @@ def test_scales_are_told_apart(small: Pool, sites: pl.DataFrame) -> None:
     assert joint.on("results").curves["mean"].to_numpy() == pytest.approx(means(alone), abs=1e-6)
 
 
+def test_who_is_hardly_known_is_judged_in_points_on_every_scale(
+    small: Pool, sites: pl.DataFrame
+) -> None:
+    joint = fitted(small, sites)
+    listed = [set(joint.rank(5, scale=scale)["player"]) for scale in ("joint", "results")]
+    # Moves tell something about a few more players; on the scale of Elo nobody else comes in.
+    own = joint.curves.filter(pl.col("time") == 5)
+    known = set(own.filter(pl.col("sd") <= 0.3 * BETA)["player"])
+    assert listed[0]
+    assert listed[0] <= known | listed[1]
+
+
 @pytest.mark.filterwarnings("ignore:.*sites were taken more than")
 def test_bad_move_evidence_is_refused_or_told(small: Pool, sites: pl.DataFrame) -> None:
     mixed = sites.with_columns(setup=pl.Series(["a", "b"] * sites.height).head(sites.height))

@@ -43,7 +43,7 @@ def career(
             for row in player.wins.iter_rows(named=True)
         ]  # fmt: skip
         show.print_table(
-            ("best wins", "when", found.scale.unit, "±", "chance", "event"), rows,
+            ("best wins", "when", found.unit, "±", "chance", "event"), rows,
             whole=("when", "chance"), drop_first=("event",),
         )  # fmt: skip
         show.note("chance: of the win, by what is known now of both then")
@@ -76,7 +76,7 @@ def search(
         typer.echo(f"nobody is called {name!r}, or nearly so")
         return
     shown = table.drop("player").rename(
-        {"name": "player", "peak": f"peak, {found.scale.unit}", "peak_sd": "±"}
+        {"name": "player", "peak": f"peak, {found.unit}", "peak_sd": "±"}
     )
     show.print_frame(
         shown.with_columns(pl.col(pl.Float64).round(0).cast(pl.Int64)), most=most or 20

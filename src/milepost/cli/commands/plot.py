@@ -85,7 +85,7 @@ def plot(
 
     if output is not None:
         check_ending(output)
-    found = load(folder, scale, joint=True)
+    found = load(folder, scale)
     other = None if beside is None else load_history(beside).on(scale or "points")
     with show.warnings_told():
         players = list(dict.fromkeys(found.find(name) for name in names))

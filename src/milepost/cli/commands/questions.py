@@ -50,14 +50,14 @@ def rank(
 
     Names below the list may be one person under several spellings.
     """
-    found = load(folder, scale, joint=True)
+    found = load(folder, scale)
     table = found.rank(at, within=within, games=games)
     if table.is_empty():
         _tell_of_nobody(found, at, within, games)
     told = {"at": at, "most": most, "games": games, "within": within, "scale": scale}
     if written(table if most is None else table.head(most), output, form, "rank", told, folder):
         return
-    unit = unit_of(found)
+    unit = found.unit
     shown = table.drop("player").rename({"name": "player", "mean": unit, "sd": "±"})
     when = f"{found.paths['time'][-1]} (now)" if at == "now" else at
     typer.echo(
@@ -111,7 +111,10 @@ def predict(
         one, two = (found.find(typed, at=at) for typed in (a, b))
     chances = found.predict(one.key, two.key, at, first_mover=first_mover)
     even = found.quality(one.key, two.key, at, first_mover=first_mover)
-    skills = [found.skill(player.key, at) for player in (one, two)]
+    skills = [found.level(player.key, at) for player in (one, two)]
+    for note in dict.fromkeys(found.far_from_games(player.key, at) for player in (one, two)):
+        if note:
+            typer.echo(f"caution: {note}", err=True)
     sds = [None if math.isnan(skill.sd) else skill.sd for skill in skills]
     if first_mover is not None and not found.paths["first_mover"].cast(bool).any():
         show.note(
@@ -138,7 +141,7 @@ def predict(
         ("a draw", None, None, percent(chances.draw)),
     ]
     typer.echo(f"at {at}{first}")
-    show.print_table(("who wins", found.scale.unit, "±", "chance"), rows)
+    show.print_table(("who wins", found.unit, "±", "chance"), rows)
     if quality:
         typer.echo(f"Expected score of {one.name}: {expected:.2f}")
         typer.echo(f"How even the game is, from 0 to 1: {even:.2f}")
@@ -162,7 +165,7 @@ def compare(
     """
     import polars as pl
 
-    found = load(folder, scale, joint=True)
+    found = load(folder, scale)
     left_open = "with the scale's uncertainty"
     with show.warnings_told():
         answer = found.compare(a, b)
@@ -193,31 +196,15 @@ def compare(
     typer.echo(answer.sentence)
     if alone is not None:
         typer.echo(f"By results alone, with what their settings leave open: {alone.chance}")
-    show.print_table(("who", unit_of(found), "±"), rows)
+    show.print_table(("who", found.unit, "±"), rows)
     tell_of_scale(found)
 
 
-def unit_of(found: History) -> str:
-    """Return what the numbers of a ranking or comparison are."""
-    return found.scale.unit if found.moves is None else "intrinsic Elo"
-
-
-def load(folder: str, scale: str | None, *, joint: bool = False) -> History:
-    """Read a saved history, on the scale asked for; warn if it explains less than nothing.
-
-    Parameters
-    ----------
-    folder, scale
-        What to read, and the scale; `None` = its own.
-    joint
-        Whether the question can be answered on the joint scale.
-    """
+def load(folder: str, scale: str | None) -> History:
+    """Read a saved history, on the scale asked for; warn if it explains less than nothing."""
     from milepost.api.histories import load_history
-    from milepost.errors import InputError
     from milepost.report.history_text import evidence_caution
 
-    if scale == "joint" and not joint:
-        raise InputError("the joint scale is for rank, compare and plot: choose points or elo")
     found = load_history(folder)
     caution = evidence_caution(found)
     if caution:

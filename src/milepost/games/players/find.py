@@ -24,6 +24,8 @@ _UNLIKELY = 50
 """Other matches with less than one of so many games are not named."""
 DOMINANT = 3
 """One of several players is meant if the next best known has at most one of so many games."""
+_LITTLE_KNOWN = 30
+"""Players of fewer games than this are little known."""
 _ALIKE = 0.6
 """How alike two spellings are at least where one is suggested for the other (`difflib`)."""
 _LOOKED_AT = 4000
@@ -184,6 +186,9 @@ class PlayerFinder:
     def search(self, typed: str) -> pl.DataFrame:
         """Return all players whose names hold the words typed, or come near them.
 
+        Where those are little known, much better known players of nearly that name are added: who
+        types "fisher" may mean Fischer.
+
         Returns
         -------
         polars.DataFrame
@@ -193,8 +198,11 @@ class PlayerFinder:
         words = [word for word in plain.replace(",", " ").split() if word]
         test = pl.all_horizontal(_holds(word) for word in words) if words else pl.lit(False)
         near = self._players.filter(test)
-        if near.is_empty():
-            near = self._players.filter(pl.col("key").is_in(self._near_keys(plain, 10)))
+        best = 0 if near.is_empty() else int(near["games"].max())  # type: ignore[arg-type]
+        if best < _LITTLE_KNOWN:
+            alike = pl.col("key").is_in(self._near_keys(plain, 10))
+            others = self._players.filter(alike & (pl.col("games") >= _UNLIKELY * best))
+            near = pl.concat([near, others]).unique("key", keep="first", maintain_order=True)
         return _best_known_first(near).select("key", "name", "games")
 
     def _exact(self, key: str) -> PlayerMatch:

@@ -52,7 +52,7 @@ class Sweep(Progress):
 
 def sweep_news(number: int, remaining_error: float, skipped: int = 0) -> Sweep:
     """Return what a progress callback is told after a sweep."""
-    note = f"about {remaining_error:.3g} points to go"
+    note = f"about {remaining_error:.3g} points to go" if np.isfinite(remaining_error) else ""
     return Sweep(number, None, note, remaining_error, skipped)
 
 
