@@ -95,16 +95,19 @@ def review(
     if output is not None:
         format_of(output, None)
     pairs = [_pair(text) for text in (difference or ["endgame,opening"])]
-    how = api.review.ReviewPlan(equals=equals, most=most, level=level, search=plan)
     given = _decisions(
         inputs, store, plan, [] if opponents else [player], analyse=analyse, workers=workers,
         quiet=quiet,
     )  # fmt: skip
     source: Any = inputs
+    look = None
     if given is not None:
         source = given
         chosen = shared.find_calibration(calibration, given, store or STORE, quiet=True)
-    with show.progress("reviewing", quiet=quiet) as tell:
+        look = api.review.SecondLook.beside(store or STORE, engine=analyse)
+    how = api.review.ReviewPlan(equals=equals, most=most, level=level, search=plan, look=look)
+    doing = ("second look", "positions") if look is not None and look.engine else ("reviewing", "")
+    with show.progress(doing[0], quiet=quiet, unit=doing[1]) as tell:
         found = api.review.review(
             source, player=player, elo=elo, calibration=None if given is None else chosen,
             plan=how, workers=workers, progress=tell,
@@ -145,19 +148,24 @@ def _decisions(
     """The decisions of the games, what is missing analysed first; None = comments will do."""
     from milepost import api
     from milepost.errors import EngineError, MissingEvaluationsWarning, NotAnalysedError
+    from milepost.api.games import read_turns
 
     folder = store or STORE
     there = Path(folder, "store.json").exists()
     if analyse:
+        # Read apart from the search: bytes of the files are not positions of the engine.
+        with show.progress("reading", quiet=quiet) as tell:
+            turns, wrong = read_turns(inputs, workers=workers, progress=tell)
+        show.tell_wrong(wrong, quiet=quiet)
         try:
             with show.progress("analysing", quiet=quiet, unit="positions") as tell:
                 if there and plan is None:
                     done = api.analyses.complete_store(
-                        inputs, folder, player=player, workers=workers, progress=tell
+                        turns, folder, player=player, workers=workers, progress=tell
                     )
                 else:
                     done = api.analyses.analyse(
-                        inputs, folder, plan or "quick", player=player, workers=workers,
+                        turns, folder, plan or "quick", player=player, workers=workers,
                         progress=tell,
                     )  # fmt: skip
             if not quiet:
