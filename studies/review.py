@@ -73,8 +73,9 @@ def main() -> None:
 
 _HEAD = """# Checks of the review
 
-Written by `python -m studies.review`; see [review.md](review.md) for what the words mean. All turns of whole games of 1976–2009, which no fit has
-seen; errors are clustered by game. Bold: off by more than two standard errors.
+Written by `python -m studies.review`; see [review.md](review.md) for what the words mean.
+All turns of whole games of 1976–2009, which no fit has seen; errors are clustered by game.
+Bold: off by more than two standard errors.
 """
 
 

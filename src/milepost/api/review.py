@@ -176,9 +176,7 @@ def review(
         level=level,
         equals=equals,
         notes=tuple(
-            dict.fromkeys(
-                [looked.note, *review_notes(whole, own, key, chosen, pools, baselines)]
-            )
+            dict.fromkeys([looked.note, *review_notes(whole, own, key, chosen, pools, baselines)])
         ),
         calibration=chosen,
         beside=beside,

@@ -77,6 +77,8 @@ class Looked:
     """Turns that were."""
     confirmed: int
     """Turns that the second look confirms, listed or not."""
+    depth: int = DEPTH
+    """How deep it looked."""
     problem: str = ""
     """Why the engine did not look; empty = it did, or was not asked to."""
 
@@ -91,7 +93,7 @@ class Looked:
             )
         told = (
             f"of the {self.candidates} turns that seemed to cost most, a second look to depth "
-            f"{DEPTH} confirms {self.confirmed}; the costs listed are those of the second look"
+            f"{self.depth} confirms {self.confirmed}; the costs listed are those of the second look"
         )
         if self.seen < self.candidates:
             told += f"; {self.candidates - self.seen} were not looked at again and are left out"
@@ -144,13 +146,13 @@ def look_again(
             except EngineError as error:
                 problem = str(error)
         stored = _stored_looks(first, look, setup)
-    if stored.is_empty():
-        return Looked(_table(first.head(most)), len(first), 0, 0, problem)
+    if look is None or stored.is_empty():
+        return Looked(_table(first.head(most)), len(first), 0, 0, problem=problem)
     table = mine.table[rows]
     moves = [None] * len(rows) if mine.moves is None else mine.moves.gather(rows).to_list()
     chances = _chances(table, moves, calibration, np.asarray(level)[rows.to_numpy()])
     seen = [
-        _second(row, second, chances[place])
+        _second(row, second, chances[place], look.plan.depth)
         for place, (row, second) in enumerate(
             zip(first.iter_rows(named=True), stored.iter_rows(named=True), strict=True)
         )
@@ -159,7 +161,7 @@ def look_again(
     looked = pl.DataFrame(seen, schema_overrides=first.schema, infer_schema_length=None)
     kept = looked.filter(pl.col("cost") >= CONFIRMED_POINTS)
     costly = kept.sort("cost", descending=True, maintain_order=True).head(most)
-    return Looked(_table(costly), len(first), len(looked), len(kept), problem)
+    return Looked(_table(costly), len(first), len(looked), len(kept), look.plan.depth, problem)
 
 
 def _let_engine_look(
@@ -210,7 +212,7 @@ def _chances(
 
 
 def _second(
-    row: dict[str, Any], second: dict[str, Any], chance: dict[str, float]
+    row: dict[str, Any], second: dict[str, Any], chance: dict[str, float], depth: int
 ) -> dict[str, Any]:
     """A turn as the second look sees it."""
     values = dict(zip(second["moves"], second["values"], strict=True))
@@ -237,7 +239,7 @@ def _second(
         "loss": worth - after,
         "points_lost": lost,
         "cost": lost - (expected or 0.0),
-        "looked_depth": DEPTH,
+        "looked_depth": depth,
     }
 
 

@@ -147,8 +147,8 @@ def _decisions(
 ) -> Decisions | None:
     """The decisions of the games, what is missing analysed first; None = comments will do."""
     from milepost import api
-    from milepost.errors import EngineError, MissingEvaluationsWarning, NotAnalysedError
     from milepost.api.games import read_turns
+    from milepost.errors import EngineError, MissingEvaluationsWarning, NotAnalysedError
 
     folder = store or STORE
     there = Path(folder, "store.json").exists()

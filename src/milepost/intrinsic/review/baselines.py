@@ -1,10 +1,11 @@
-"""Figures that come with the package: how phases read, and how pools lie to the Elo scale.
+"""Figures that come with the package: how phases read, who falls for traps, where pools lie.
 
 A calibration is right over all turns together, not phase by phase: what everybody knows by heart
 reads high, and what is short of time reads low. `data/review/CALIBRATION.json` holds by how much
 each phase of the calibration's own population reads above those players' Elo, and how often people
-fall for traps beside the agents. `data/review/pools.json` holds by how much the moves of each pool read above the ratings of that pool. All with
-errors, turns and source; made by `scripts/write_review_figures.py`.
+fall for traps beside the agents (`studies/review.py`). `data/review/pools.json` holds by how much
+the moves of each pool read above the ratings of that pool. All with errors, turns and source; made
+by `scripts/write_review_figures.py`.
 """
 
 from __future__ import annotations
