@@ -112,14 +112,16 @@ class Measured:
         return self.table["game_id"].to_numpy()
 
     def traps(self, correction: TrapCorrection | None = None) \
-            -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:  # fmt: skip
-        """Chance, who fell, and the game, of traps that are not in decided positions."""
+            -> tuple[npt.NDArray[Any], ...]:  # fmt: skip
+        """Chance, Elo of the agents, who fell, and the game, of traps that are not decided."""
         found = find_traps(self.costs, correction=correction)
         found = found.filter(~self.decided[found["row"].to_numpy()])
+        rows = found["row"].to_numpy()
         return (
             found["trap_chance"].to_numpy(),
+            self.costs.table["agent_elo"].to_numpy()[rows],
             found["fell"].to_numpy(),
-            self.games[found["row"].to_numpy()],
+            self.games[rows],
         )
 
 
@@ -166,10 +168,11 @@ def lines(name: str, held_out: Measured, correction: TrapCorrection) -> Iterator
     yield (
         f"Correction, learned on {correction.traps:,} traps ({correction.source}): "
         f"intercept {correction.intercept:+.3f} ± {correction.intercept_se:.3f}, slope "
-        f"{correction.slope:.3f} ± {correction.slope_se:.3f} on the logit of the agents' chance.\n"
+        f"{correction.slope:.3f} ± {correction.slope_se:.3f} on the logit of the agents' chance, "
+        f"{correction.elo_slope:+.3f} ± {correction.elo_slope_se:.3f} for 400 Elo above 2000.\n"
     )
     for title, used in (("As the agents have it", None), ("Corrected", correction)):
-        said, fell, where = held_out.traps(used)
+        said, _, fell, where = held_out.traps(used)
         _, which = np.unique(where, return_inverse=True)
         gap = fell - said
         se = float(np.sqrt((np.bincount(which, weights=gap) ** 2).sum()))

@@ -178,6 +178,7 @@ def review(
         notes=tuple(
             dict.fromkeys([looked.note, *review_notes(whole, own, key, chosen, pools, baselines)])
         ),
+        costly_note=looked.note,
         calibration=chosen,
         beside=beside,
         made=provenance("review", told, [dict(each) for each in whole.inputs]),

@@ -64,6 +64,8 @@ class Review:
     """Opponents within so many points are equals."""
     notes: tuple[str, ...]
     """What must be known, and what could not be said."""
+    costly_note: str = ""
+    """Whether a second look has confirmed the costly turns; also among the notes."""
     calibration: Calibration | None = None
     """The calibration; None = evaluations without one, and no rating."""
     beside: Beside | None = field(default=None)

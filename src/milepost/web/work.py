@@ -293,6 +293,7 @@ class Worker:
                 games_of(turns.lazy(), player), self.store, player=player, plan=plan,
                 workers=self.workers, progress=self.tell_progress,
             )  # fmt: skip
+        self._note("")
         self.chosen.tell(looked=time.time())
 
     # Telling

@@ -289,19 +289,21 @@ def test_how_a_game_was_won_or_lost(score: float, own: float, theirs: float, wor
 def test_the_correction_of_traps_finds_how_people_differ_from_agents() -> None:
     rng = np.random.default_rng(2026)
     said = rng.uniform(0.01, 0.6, 20_000)
-    truth = TrapCorrection(-0.6, 0.8)
-    fell = rng.random(len(said)) < truth.apply(said)
-    found = fit_traps(said, fell, np.arange(len(said)) // 4)
+    elo = rng.uniform(1600, 2700, len(said))
+    truth = TrapCorrection(-0.6, 0.8, -0.3)
+    fell = rng.random(len(said)) < truth.apply(said, elo)
+    found = fit_traps(said, elo, fell, np.arange(len(said)) // 4)
+    assert abs(found.elo_slope + 0.3) < 3 * found.elo_slope_se
     assert abs(found.intercept + 0.6) < 3 * found.intercept_se
     assert abs(found.slope - 0.8) < 3 * found.slope_se
-    assert found.apply(said).sum() == pytest.approx(fell.sum(), rel=1e-6)
+    assert found.apply(said, elo).sum() == pytest.approx(fell.sum(), rel=1e-6)
     # With the true law left alone there is nothing to correct.
-    honest = fit_traps(said, rng.random(len(said)) < said, np.arange(len(said)))
+    honest = fit_traps(said, elo, rng.random(len(said)) < said, np.arange(len(said)))
     assert abs(honest.intercept) < 3 * honest.intercept_se
     assert abs(honest.slope - 1) < 3 * honest.slope_se
-    assert TrapCorrection().apply([0.25]) == pytest.approx([0.25])
+    assert TrapCorrection().apply([0.25], 1500.0) == pytest.approx([0.25])
 
 
 def test_traps_that_nobody_fell_for_teach_nothing() -> None:
     with pytest.raises(InputError, match="nothing to learn"):
-        fit_traps([0.1, 0.2], [False, False], [1, 2])
+        fit_traps([0.1, 0.2], [2000, 2100], [False, False], [1, 2])

@@ -283,9 +283,12 @@ def _show_costly(found: Review) -> None:
             ]
         )
     columns = ["played", "better", "found", "lost", "equals", "date", "against", "link"]
+    doubt = ""
+    if len(found.costly) and found.costly["looked_depth"].is_null().all() and found.costly_note:
+        doubt = " (not confirmed by a deeper search)"
     show.print_table(
-        columns, rows, title="The turns that cost most: points of the game lost, beside what "
-        "equals lose; found: how often equals find the better move",
+        columns, rows, title=f"The turns that cost most{doubt}: points of the game lost, beside "
+        "what equals lose; found: how often equals find the better move",
         whole=[each for each in columns if each != "against"], keep=["better", "found", "lost"],
         drop_first=["link", "date"],
     )  # fmt: skip
