@@ -1,10 +1,12 @@
 """Measure the figures that `milepost review` ships: baselines of phases, pools, speeds.
 
     python scripts/write_review_figures.py phases CALIBRATION TURNS... --store DIR
-    python scripts/write_review_figures.py pools TURNS... --store DIR
+    python scripts/write_review_figures.py pools TURNS... --store DIR [--whole TURNS DIR]
 
 TURNS are turns tables (`milepost turns`) of the games; which of their turns count is what the store
-holds. Phases are measured on the calibration's own population, pools with `stockfish15.1-bullet`.
+holds. Phases are measured on the calibration's own population, pools with `stockfish15.1-bullet`:
+on random turns, and with ``--whole`` also on games of which another store holds all turns of a
+side. Pools come with a page of their tables and the chart of the time controls.
 """
 
 from __future__ import annotations
@@ -20,13 +22,15 @@ import numpy as np
 import polars as pl
 
 import milepost as mp
+from milepost.analysis.spreads.build import NOT_ANALYSED
 from milepost.choice.spreads import Spreads
 from milepost.games.pools import is_elo, pool_of_turns
 from milepost.intrinsic.calibration.calibration import Calibration
 from milepost.intrinsic.rating.likelihood_grid import Ladder, climb
 from milepost.intrinsic.review.groups import PHASES
 from milepost.intrinsic.review.shifts import Shift, measure_shift
-from milepost.intrinsic.review.speeds import curve_of_cells, speed_cells
+from milepost.intrinsic.review.speeds import AGAINST, SPEEDS, curve_of_cells, speed_cells
+from milepost.report.charts import save_chart
 
 DATA = Path(mp.__file__).parent / "data" / "review"
 POOL_CALIBRATION = "stockfish15.1-bullet"
@@ -48,7 +52,9 @@ def main() -> None:
     parser.add_argument("what", choices=["phases", "pools"])
     parser.add_argument("names", nargs="+")
     parser.add_argument("--store", required=True)
+    parser.add_argument("--whole", nargs=2, action="append", default=[], metavar=("TURNS", "DIR"))
     parser.add_argument("--source", default="")
+    parser.add_argument("--docs", type=Path)
     parser.add_argument("--out", type=Path, default=DATA)
     given = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -56,18 +62,28 @@ def main() -> None:
         values = phases(given.names[0], given.names[1:], given.store, given.source)
         path = given.out / f"{given.names[0]}.json"
     else:
-        values = pools(given.names, given.store)
+        values = pools(given.names, given.store, given.whole) | {"source": given.source}
         path = given.out / "pools.json"
+        if given.docs is not None:
+            write_pages(values, given.docs)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(values, indent=1))
 
 
-def read(names: list[str], store: str, calibration: Calibration) -> pl.DataFrame:
-    """The rated decisions of turns tables, with their pool."""
+def read(
+    names: list[str], store: str, calibration: Calibration, *, whole: bool = False
+) -> pl.DataFrame:
+    """The rated decisions of turns tables, with their pool; or only those of whole sides."""
     turns = pl.concat([pl.read_parquet(name) for name in names], how="diagonal_relaxed")
     plan = "bullet" if "bullet" in calibration.name else "quick"
-    table = mp.decisions(turns, store, plan=plan).table
+    found = mp.decisions(turns, store, plan=plan)
+    table = found.table
+    if whole:
+        table = table.join(
+            found.left_out.filter(pl.col("reason") == NOT_ANALYSED).select("game_id", "mover"),
+            on=["game_id", "mover"], how="anti",
+        )  # fmt: skip
     for name in ("site", "speed"):
         if name not in table.columns:
             table = table.with_columns(pl.lit(None, dtype=pl.String).alias(name))
@@ -110,10 +126,12 @@ def phases(name: str, names: list[str], store: str, source: str) -> dict[str, An
     }
 
 
-def pools(names: list[str], store: str) -> dict[str, Any]:
+def pools(names: list[str], store: str, whole: list[list[str]]) -> dict[str, Any]:
     """Shifts of pools by bands of rating, and how the same accounts play at each speed."""
     calibration = mp.load_calibration(POOL_CALIBRATION)
-    table = read(names, store, calibration)
+    parts = [read(names, store, calibration)]
+    parts += [read([each], folder, calibration, whole=True) for each, folder in whole]
+    table = pl.concat(parts, how="diagonal_relaxed").unique(["game_id", "ply"], maintain_order=True)
     return pools_of(table, climb(Spreads.from_table(table), calibration.map.path), calibration)
 
 
@@ -134,11 +152,110 @@ def pools_of(table: pl.DataFrame, ladder: Ladder, calibration: Calibration) -> d
     return {
         "calibration": calibration.name,
         "pools": found,
-        "speeds": [
-            {key: round(v, 1) if isinstance(v, float) else v for key, v in row.items()}
-            for row in curve_of_cells(cells).to_dicts()
-        ],
+        "speeds": rounded(curve_of_cells(cells)),
+        "accounts": rounded(without_names(cells)),
     }
+
+
+def rounded(table: pl.DataFrame) -> list[dict[str, Any]]:
+    """Rows with figures to a tenth."""
+    return [
+        {key: round(v, 1) if isinstance(v, float) else v for key, v in row.items()}
+        for row in table.to_dicts()
+    ]
+
+
+def without_names(cells: pl.DataFrame) -> pl.DataFrame:
+    """The accounts with several speeds, numbered: who they are does not matter."""
+    several = cells.filter(pl.len().over("mover") > 1)
+    order = {mover: place for place, mover in enumerate(sorted(several["mover"].unique()), start=1)}
+    return several.select(
+        pl.col("mover").replace_strict(order, return_dtype=pl.Int64).alias("account"),
+        pl.exclude("mover"),
+    ).sort("account", pl.col("speed").replace_strict(dict(zip(SPEEDS, range(4), strict=True))))
+
+
+def write_pages(values: dict[str, Any], docs: Path) -> None:
+    """Write the tables of pools and speeds, and the chart of the time controls."""
+    written = "Written by `scripts/write_review_figures.py pools`; see [review.md](review.md)."
+    lines = [
+        "# Speeds and pools, measured",
+        "",
+        f"{written} {values['source']}. Errors are clustered by player.",
+        "",
+        "## The time controls",
+        "",
+        "![How the same accounts play at each speed](review_speeds.svg)",
+        "",
+        "The same accounts at several speeds on lichess, by the moves alone, beside rapid:",
+        "",
+        "| speed | turns | accounts | Elo beside rapid | 95 % |",
+        "|---|---|---|---|---|",
+    ]
+    for row in values["speeds"]:
+        gap = "0" if row["speed"] == AGAINST else f"{row['difference']:+.0f} ± {row['se']:.0f}"
+        ends = "" if row["speed"] == AGAINST else f"{row['low']:+.0f} to {row['high']:+.0f}"
+        lines.append(f"| {row['speed']} | {row['turns']:,} | {row['accounts']} | {gap} | {ends} |")
+    lines += ["", "Each of these accounts:", "",
+              "| account | speed | turns | games | the moves read |",
+              "|---|---|---|---|---|"]  # fmt: skip
+    lines += [
+        f"| {row['account']} | {row['speed']} | {row['turns']:,} | {row['games']} "
+        f"| {row['rating']:.0f} ± {row['se']:.0f} |"
+        for row in values["accounts"]
+    ]
+    lines += ["", "## Pools by bands of their ratings", "",
+              "| pool | ratings | turns | players | moves read above the rating by |",
+              "|---|---|---|---|---|"]  # fmt: skip
+    for pool, bands in values["pools"].items():
+        lines += [
+            f"| {pool} | {band['from']}–{band['to'] - 1} | {band['turns']:,} | {band['players']} "
+            f"| {band['value']:+.0f} ± {band['se']:.0f} |"
+            for band in bands
+        ]
+    (docs / "review_pools.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    save_chart(speeds_chart(values), docs / "review_speeds.svg")
+
+
+def speeds_chart(values: dict[str, Any]) -> Any:
+    """The curve of the same accounts, and beside it how each pool reads at its own ratings."""
+    import altair as alt
+
+    from milepost.report.charts import INK, PALETTE
+
+    curve = pl.DataFrame(values["speeds"], infer_schema_length=None).with_columns(
+        pl.format("{} turns, {} accounts", "turns", "accounts").alias("told")
+    )
+    order = [speed for speed in reversed(SPEEDS) if speed in curve["speed"].to_list()]
+    x = alt.X("speed:N", sort=order, title=None, axis=alt.Axis(labelAngle=0))
+    base = alt.Chart(curve)
+    zero = alt.Chart(pl.DataFrame({"y": [0.0]})).mark_rule(color=INK, strokeDash=[4, 3])
+    left = alt.layer(
+        zero.encode(y="y:Q"),
+        base.mark_rule(strokeWidth=5, opacity=0.45, color=PALETTE[0]).encode(
+            x=x, y=alt.Y("low:Q", title="Elo beside rapid, same accounts"), y2="high:Q"
+        ),
+        base.mark_point(size=90, opacity=1, color=PALETTE[0]).encode(x=x, y="difference:Q"),
+        base.mark_text(dy=16, fontSize=11).encode(x=x, y="low:Q", text="told:N"),
+    ).properties(width=420, height=300)
+    rows = [
+        {"pool": pool, "ratings": (band["from"] + band["to"]) / 2, "reads": band["value"],
+         "low": band["value"] - 1.96 * band["se"], "high": band["value"] + 1.96 * band["se"]}
+        for pool, bands in values["pools"].items()
+        for band in bands
+    ]  # fmt: skip
+    pools_at = alt.Chart(pl.DataFrame(rows))
+    at = alt.X("ratings:Q", title="rating on the own list", scale=alt.Scale(zero=False))
+    colour = alt.Color("pool:N", title=None, legend=alt.Legend(orient="bottom", columns=3))
+    right = alt.layer(
+        zero.encode(y="y:Q"),
+        pools_at.mark_rule(opacity=0.5, strokeWidth=3).encode(
+            x=at, y=alt.Y("low:Q", title="moves read above the rating, Elo"), y2="high:Q",
+            color=colour,
+        ),
+        pools_at.mark_line(point=True).encode(x=at, y="reads:Q", color=colour),
+    ).properties(width=420, height=300)  # fmt: skip
+    return alt.hconcat(left, right)
 
 
 if __name__ == "__main__":

@@ -1,17 +1,23 @@
 """How far the figures of a review can be trusted, on turns that no fit has seen.
 
-    python -m studies.review --store DIR TURNS...
+    python -m studies.review --store DIR --fitted RANDOM --held-out WHOLE --write docs/review_checks.md TURNS...
 
-TURNS are turns tables (`milepost turns`) of the games of 1976 to 2009 whose evaluations are in the
-store (`milepost store import DIR whole_games.parquet --kind scored`). Prints
-how often the better move is found beside how often it is said to be, the same for falling for traps
-and for losing less, phases with and without baselines, and what a pawn is worth in points.
-"""
+RANDOM and WHOLE are tables of evaluated turns that are in the store (`milepost store import DIR
+RANDOM WHOLE --kind scored`): random turns of 2011 to 2014, and whole games of 1976 to 2009. TURNS
+are turns tables (`milepost turns`) of the games that they come from. Writes one page: how often the
+better move is found beside how often that is stated, falling for traps before and after the
+correction, points lost beside those expected, and how phases read; for `quick`, and for `bullet`,
+which is the beginning of the same searches. With ``--figures`` the correction of traps, learned on
+the random turns, goes to the figures that the package ships.
+"""  # noqa: E501
 
 from __future__ import annotations
 
 import argparse
+import json
 import warnings
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,56 +32,182 @@ from milepost.intrinsic.rating.likelihood_grid import climb
 from milepost.intrinsic.review.baselines import PhaseBaselines, phase_baselines
 from milepost.intrinsic.review.groups import PHASES
 from milepost.intrinsic.review.shifts import measure_shift, without_shifts
-from milepost.intrinsic.review.traps import find_traps
-from milepost.intrinsic.review.turn_costs import measure_points_a_pawn, reliability, turn_costs
+from milepost.intrinsic.review.traps import TrapCorrection, find_traps, fit_traps
+from milepost.intrinsic.review.turn_costs import (
+    TurnCosts,
+    measure_points_a_pawn,
+    reliability,
+    turn_costs,
+)
 
+CALIBRATIONS = ("stockfish15.1-quick", "stockfish15.1-bullet")
 EDGES = np.array([0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
+TRAP_EDGES = np.array([0, 0.05, 0.1, 0.2, 0.3, 1.0])
+SOURCE = "random turns of 2011-2014, in the calibration's fits"
+FIGURES = Path(mp.__file__).parent / "data" / "review"
 
 
 def main() -> None:
-    """Print all tables."""
+    """Measure, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("turns", nargs="+", type=Path)
     parser.add_argument("--store", required=True)
-    parser.add_argument("--calibration", default="stockfish15.1-quick")
+    parser.add_argument("--fitted", type=Path, required=True)
+    parser.add_argument("--held-out", type=Path, required=True)
+    parser.add_argument("--write", type=Path, required=True)
+    parser.add_argument("--figures", action="store_true")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    pl.Config.set_tbl_rows(40)
-    pl.Config.set_float_precision(3)
     turns = pl.concat([pl.read_parquet(path) for path in given.turns], how="diagonal_relaxed")
-    plan = "bullet" if "bullet" in given.calibration else "quick"
-    table = mp.decisions(turns, given.store, plan=plan, rules=EVERY_TURN).table
+    parts = []
+    for name in CALIBRATIONS:
+        fitted = measure(name, evaluated(turns, given.fitted), given.store)
+        held_out = measure(name, evaluated(turns, given.held_out), given.store)
+        correction = fit_traps(*fitted.traps(), source=SOURCE)
+        if given.figures:
+            write_correction(name, correction)
+        parts.append("\n".join(lines(name, held_out, correction)))
+        print(parts[-1], flush=True)
+    given.write.write_text("\n".join([_HEAD, *parts]) + "\n", encoding="utf-8")
+
+
+_HEAD = """# Checks of the review
+
+Written by `python -m studies.review`; see [review.md](review.md) for what the words mean.
+All turns of whole games of 1976–2009, which no fit has seen; errors are clustered by game.
+Bold: off by more than two standard errors.
+"""
+
+
+def evaluated(turns: pl.DataFrame, scored: Path) -> pl.DataFrame:
+    """The turns that were evaluated; a book position of other games is none of them."""
+    keys = pl.read_parquet(scored, columns=["ply", "fen", "played", "date", "event"])
+    keys = keys.rename({"fen": "position"}).with_columns(pl.col("ply").cast(turns["ply"].dtype))
+    return turns.join(keys, on=["ply", "position", "played", "date", "event"], how="semi").unique(
+        ["game_id", "ply"], maintain_order=True
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Turns beside what the agents of their players' Elos do."""
+
+    table: pl.DataFrame
+    """The decisions."""
+    costs: TurnCosts
+    """What the agents do."""
+    calibration: mp.Calibration
+    """The agents."""
+    baselines: PhaseBaselines
+    """The shipped figures."""
+
+    @property
+    def decided(self) -> npt.NDArray[np.bool_]:
+        """Which are decided."""
+        return self.costs.table["decided"].to_numpy()
+
+    @property
+    def games(self) -> npt.NDArray[Any]:
+        """Their games."""
+        return self.table["game_id"].to_numpy()
+
+    def traps(self, correction: TrapCorrection | None = None) \
+            -> tuple[npt.NDArray[Any], ...]:  # fmt: skip
+        """Chance, Elo of the agents, who fell, and the game, of traps that are not decided."""
+        found = find_traps(self.costs, correction=correction)
+        found = found.filter(~self.decided[found["row"].to_numpy()])
+        rows = found["row"].to_numpy()
+        return (
+            found["trap_chance"].to_numpy(),
+            self.costs.table["agent_elo"].to_numpy()[rows],
+            found["fell"].to_numpy(),
+            self.games[rows],
+        )
+
+
+def measure(name: str, turns: pl.DataFrame, store: str) -> Measured:
+    """Lay turns beside the agents of one calibration, with all shipped figures."""
+    calibration = mp.load_calibration(name)
+    plan = "bullet" if "bullet" in name else "quick"
+    table = mp.decisions(turns, store, plan=plan, rules=EVERY_TURN).table
     table = table.filter(pl.col("mover_elo").is_not_null())
-    calibration = mp.load_calibration(given.calibration)
     baselines = phase_baselines(calibration)
     own = table["mover_elo"].cast(pl.Float64).to_numpy()
-    games = table["game_id"].to_numpy()
-    costs = turn_costs(table, calibration, own + baselines.of_turns(table["phase"]))
-    decided = costs.table["decided"].to_numpy()
-    found = (table["chosen"] == 0).to_numpy()
-    print(f"{len(table):,} turns, {table['game_id'].n_unique()} games, {decided.sum():,} decided")
-    chance = costs.table["best_chance"].to_numpy()
-    for name, here in (("not decided", ~decided), ("decided", decided)):
-        print(f"the better move is found, {name}")
-        print(reliability(chance[here], found[here], games[here], EDGES))
-    bad = (costs.table["points_lost"] > 0.1).to_numpy() & ~decided
-    print(f"{bad.sum()} turns that lost over 0.1 points")
-    _expected(costs.table.filter(~decided), games[~decided])
-    traps = find_traps(costs)
-    rows = traps["row"].to_numpy()
-    print("falling for traps")
-    fell = traps["fell"].to_numpy()
-    print(reliability(traps["trap_chance"].to_numpy(), fell, games[rows], EDGES))
-    scores = table["score"].cast(pl.Float64)
+    level = own + baselines.of_turns(table["phase"])
+    costs = turn_costs(table, calibration, level, points_a_pawn=baselines.points_a_pawn)
+    return Measured(table, costs, calibration, baselines)
+
+
+def write_correction(name: str, correction: TrapCorrection) -> None:
+    """Put the correction of traps to the shipped figures of a calibration."""
+    path = FIGURES / f"{name}.json"
+    values = json.loads(path.read_text(encoding="utf-8"))
+    values["traps"] = {
+        key: round(value, 4) if isinstance(value, float) else value
+        for key, value in asdict(correction).items()
+    }
+    path.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
+
+
+def lines(name: str, held_out: Measured, correction: TrapCorrection) -> Iterator[str]:
+    """The part of the page about one calibration."""
+    plan = "bullet" if "bullet" in name else "quick"
+    decided, games = held_out.decided, held_out.games
+    found = (held_out.table["chosen"] == 0).to_numpy()
+    chance = held_out.costs.table["best_chance"].to_numpy()
+    yield f"\n## `{plan}` ({name})\n"
+    count = f"{len(decided):,} turns of {held_out.table['game_id'].n_unique()} games"
+    yield f"{count}, {int(decided.sum()):,} of them in decided positions.\n"
+    yield "### How often equals find the better move\n"
+    yield from _reliability(reliability(chance[~decided], found[~decided], games[~decided], EDGES))
+    yield "\nIn decided positions (a review does not state it there):\n"
+    yield from _reliability(reliability(chance[decided], found[decided], games[decided], EDGES))
+    yield "\n### Points lost beside those expected, by fifths of the expectation\n"
+    yield from _expected(held_out.costs.table.filter(~decided), games[~decided])
+    yield "\n### Falling for traps\n"
+    yield (
+        f"Correction, learned on {correction.traps:,} traps ({correction.source}): "
+        f"intercept {correction.intercept:+.3f} ± {correction.intercept_se:.3f}, slope "
+        f"{correction.slope:.3f} ± {correction.slope_se:.3f} on the logit of the agents' chance, "
+        f"{correction.elo_slope:+.3f} ± {correction.elo_slope_se:.3f} for 400 Elo above 2000.\n"
+    )
+    for title, used in (("As the agents have it", None), ("Corrected", correction)):
+        said, _, fell, where = held_out.traps(used)
+        _, which = np.unique(where, return_inverse=True)
+        gap = fell - said
+        se = float(np.sqrt((np.bincount(which, weights=gap) ** 2).sum()))
+        yield (
+            f"{title}: of {len(said):,} traps {said.sum():.0f} stated, {int(fell.sum())} fallen for"
+            f" (difference {gap.sum():+.0f} ± {se:.0f}).\n"
+        )
+        yield from _reliability(reliability(said, fell, where, TRAP_EDGES), "traps")
+        yield ""
+    scores = held_out.table["score"].cast(pl.Float64)
     known = scores.is_not_null().to_numpy()
-    value = costs.table["value"].to_numpy()[known]
+    value = held_out.costs.table["value"].to_numpy()[known]
     k, se = measure_points_a_pawn(value, scores.to_numpy()[known], games[known])
-    print(f"a pawn is worth k = {k:.3f} ± {se:.3f}")
-    _phases(table.filter(~decided), calibration, baselines)
+    yield "### Phases and the worth of a pawn\n"
+    shipped = held_out.baselines.points_a_pawn
+    yield f"A pawn is worth k = {k:.3f} ± {se:.3f} in these games; the review takes {shipped}.\n"
+    yield from _phases(held_out)
 
 
-def _expected(costs: pl.DataFrame, games: npt.NDArray[Any]) -> None:
-    """Points lost beside those expected, by fifths of the expectation."""
+def _reliability(rows: pl.DataFrame, what: str = "turns") -> Iterator[str]:
+    yield f"| stated | {what} | mean stated | found | ± |"
+    yield "|---|---|---|---|---|"
+    for row in rows.iter_rows(named=True):
+        found = f"{row['happened']:.3f}"
+        if row["z"] is not None and abs(row["z"]) > 2:
+            found = f"**{found}**"
+        yield (
+            f"| {row['from']:g}–{row['to']:g} | {row['turns']:,} | {row['stated']:.3f} | {found} "
+            f"| {row['se']:.3f} |"
+        )
+
+
+def _expected(costs: pl.DataFrame, games: npt.NDArray[Any]) -> Iterator[str]:
+    yield "| fifth | expected | lost | difference | ± |"
+    yield "|---|---|---|---|---|"
     rank = costs["points_expected"].rank("ordinal").to_numpy()
     fifth = (rank - 1) * 5 // len(costs)
     for place in range(5):
@@ -84,26 +216,29 @@ def _expected(costs: pl.DataFrame, games: npt.NDArray[Any]) -> None:
         gap = (part["points_lost"] - part["points_expected"]).to_numpy()
         _, which = np.unique(games[here], return_inverse=True)
         se = np.sqrt((np.bincount(which, weights=gap) ** 2).sum()) / len(gap)
-        print(
-            f"fifth {place + 1}: expected {part['points_expected'].to_numpy().mean():.4f}, lost "
-            f"{part['points_lost'].to_numpy().mean():.4f} (difference {gap.mean():+.4f} ± {se:.4f})"
+        told = f"{gap.mean():+.4f}"
+        yield (
+            f"| {place + 1} | {part['points_expected'].to_numpy().mean():.4f} "
+            f"| {part['points_lost'].to_numpy().mean():.4f} "
+            f"| {f'**{told}**' if abs(gap.mean()) > 2 * se else told} | {se:.4f} |"
         )
 
 
-def _phases(table: pl.DataFrame, calibration: mp.Calibration, known: PhaseBaselines) -> None:
-    """How phases read, without and with baselines."""
-    ladder = climb(Spreads.from_table(table), calibration.map.path)
-    after = without_shifts(ladder, known.of_turns(table["phase"]))
+def _phases(held_out: Measured) -> Iterator[str]:
+    """How phases read in these old games, without and with the baselines of 2011 to 2018."""
+    table = held_out.table.filter(~held_out.decided)
+    ladder = climb(Spreads.from_table(table), held_out.calibration.map.path)
+    after = without_shifts(ladder, held_out.baselines.of_turns(table["phase"]))
+    yield "| phase | turns | reads above own Elo | with baselines |"
+    yield "|---|---|---|---|"
     for phase in PHASES:
         here = (table["phase"] == phase).to_numpy()
         part = table.filter(here)
         own = part["mover_elo"].cast(pl.Float64).to_numpy()
         told = [measure_shift(each.take(here), own, part["mover"].to_numpy())
                 for each in (ladder, after)]  # fmt: skip
-        print(
-            f"{phase}: {told[0].turns:,} turns read {told[0].value:+.0f} ± {told[0].se:.0f} above "
-            f"own Elo, with baselines {told[1].value:+.0f} ± {told[1].se:.0f}"
-        )
+        readings = " | ".join(f"{each.value:+.0f} ± {each.se:.0f}" for each in told)
+        yield f"| {phase} | {told[0].turns:,} | {readings} |"
 
 
 if __name__ == "__main__":

@@ -58,6 +58,7 @@ from .api.review import ReviewPlan as ReviewPlan
 from .api.review import game_turns as game_turns
 from .api.review import review as review
 from .api.review_result import Review as Review
+from .api.second_look import SecondLook as SecondLook
 from .api.sites import Sites as Sites
 from .api.sites import sites as sites
 from .choice.agent import Agent as Agent

@@ -671,6 +671,16 @@ REVIEW_TURNS = Table(
     ),
 )
 
+REVIEW_COSTLY = Table(
+    "review costly",
+    "one of the turns that cost most, as far as it goes by a second, deeper look",
+    (
+        *REVIEW_TURNS.columns,
+        Column("first_lost", pl.Float64, "what the first look saw lost, in points of the game"),
+        Column("looked_depth", pl.Int64, "depth of the second look; null = there was none"),
+    ),
+)
+
 REVIEW_GAMES = Table(
     "review games",
     "one game of a reviewed player: how each side played beside its Elo",
@@ -727,6 +737,6 @@ REVIEW_TRAPS = Table(
 
 TABLES = (
     GAMES, RESULTS, TURNS, EVALUATIONS, SPREADS, DECISIONS, FITS, RATINGS, CHECKS,
-    REVIEW_POOLS, REVIEW_GROUPS, REVIEW_TURNS, REVIEW_GAMES, REVIEW_TRAPS, PLAYERS,
+    REVIEW_POOLS, REVIEW_GROUPS, REVIEW_TURNS, REVIEW_COSTLY, REVIEW_GAMES, REVIEW_TRAPS, PLAYERS,
     LIKELY_DUPLICATES, ERRORS, CURVES, SITES,
 )  # fmt: skip

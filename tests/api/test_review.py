@@ -11,7 +11,13 @@ import pytest
 import milepost as mp
 from milepost.api.review import EVERY_TURN
 from milepost.errors import InputError
-from milepost.tables import REVIEW_GAMES, REVIEW_GROUPS, REVIEW_POOLS, REVIEW_TRAPS, REVIEW_TURNS
+from milepost.tables import (
+    REVIEW_COSTLY,
+    REVIEW_GAMES,
+    REVIEW_GROUPS,
+    REVIEW_POOLS,
+    REVIEW_TRAPS,
+)
 
 SAMPLE = Path(mp.__file__).parent / "data" / "sample"
 
@@ -44,7 +50,7 @@ def _server(decisions: mp.Decisions, sites: dict[str, str]) -> mp.Decisions:
 def test_every_table_has_its_columns(reviewed: mp.Review) -> None:
     assert reviewed.summary.columns == REVIEW_POOLS.names
     assert reviewed.phases.columns == ["phase", *REVIEW_GROUPS.names[1:]]
-    assert reviewed.costly.columns == REVIEW_TURNS.names
+    assert reviewed.costly.columns == REVIEW_COSTLY.names
     assert reviewed.games.columns == REVIEW_GAMES.names
     assert reviewed.traps.columns == REVIEW_TRAPS.names
     assert reviewed.name == "Marovčinski, Jelka"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 import json
 import re
@@ -9,6 +10,7 @@ import time
 import warnings
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -17,10 +19,13 @@ from starlette.testclient import TestClient
 from tests.web.client import make_client, send, wait_for
 
 import milepost as mp
+from milepost.api.review import trap_sentence
 from milepost.web.sets.journal import Event, Journal, coalesced
-from milepost.web.sets.shelf import Shelf
+from milepost.web.sets.shelf import GameSet, Shelf
+from milepost.web.sets.tables import SetTables
 from milepost.web.settings import Settings
-from milepost.web.shown.pages import day, decimal, points
+from milepost.web.shown.pages import Footnotes, day, decimal, interval, points, signed
+from milepost.web.work import Worker
 
 API = "/api/v1"
 
@@ -281,6 +286,42 @@ def test_a_player_and_a_game(
     first = review.costly.row(0, named=True)
     assert f"{first['san']}</strong>" in page.text
     assert f"?ply={first['ply']}" in page.text
+    # The other tables of the review are the same numbers too.
+    assert review.notes[0][1:] in page.text  # no second look: it says so
+    for row in [*review.phases.to_dicts(), *review.opponents.to_dicts()]:
+        if row["rating"] is not None:
+            told = f"{points(row['rating'])}</td><td>{interval(row['low'], row['high'])}</td>"
+            assert told in page.text
+            assert f"{signed(row['gap'])}</td>" in page.text
+    assert html.unescape(page.text).count(trap_sentence(review.trap_sums)) == 1
+    for words in review.games["words"].drop_nulls():
+        assert words in page.text
+
+
+def test_a_second_look_is_a_job_of_its_own(
+    client: TestClient, rated_set: str, settings: Settings, stored: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """Asked for on the page; done by a worker, whose answer the next page shows."""
+    tables = SetTables(GameSet(settings.folder / "sets" / rated_set))
+    player = tables.players()[0]
+    page = f"/sets/{rated_set}/players/{player.id}"
+    asked = client.post(f"{page}/look", headers=PAGE, follow_redirects=False)
+    assert asked.headers["location"] == f"{page}?review=true"
+    assert wait_for(client, rated_set)["state"] == "done"
+    note = client.get(f"{API}/sets/{rated_set}").json()["note"]
+    assert "No engine" in note  # this workbench has none
+    looks: list[str] = []
+
+    def review(turns: pl.DataFrame, store: Path, *, player: str, plan: Any, **_: Any) -> None:
+        looks.append(f"{player} {plan.look.engine} {turns['game_id'].n_unique()}")
+
+    monkeypatch.setattr("milepost.api.review.review", review)
+    worker = Worker(tables.chosen, stored, "an engine", "quick", 1, {}, look_at=player.key)
+    worker.run()
+    own = tables.games().filter(pl.any_horizontal(pl.col("white_key", "black_key") == player.key))
+    assert looks == [f"{player.key} True {len(own)}"]
+    assert tables.chosen.about["looked"] > 0
 
 
 def test_the_check_is_there_only_if_switched_on(
@@ -343,3 +384,10 @@ def test_a_game_so_far(client: TestClient) -> None:
     pgn = client.post("/play/pgn", data=form).text
     assert '[White "Milepost bot 1500"]' in pgn
     assert "1. e4 e5" in pgn
+
+
+def test_notes_stand_once_below_a_table() -> None:
+    rows = [{"warnings": "few turns; one opponent"}, {"warnings": ""}, {"warnings": "one opponent"}]
+    found = Footnotes(rows)
+    assert found.notes == ["few turns", "one opponent"]
+    assert [found.marks(row) for row in rows] == [[1, 2], [], [2]]

@@ -24,6 +24,7 @@ from milepost.api.review_tables import (
     with_costs,
     with_pool,
 )
+from milepost.api.second_look import SecondLook, look_again
 from milepost.errors import InputError, NotAnalysedError
 from milepost.intrinsic.calibration.calibration import Calibration
 from milepost.intrinsic.review.baselines import phase_baselines, shipped_pools
@@ -50,6 +51,7 @@ __all__ = [
     "EVERY_TURN",
     "Review",
     "ReviewPlan",
+    "SecondLook",
     "check_page_ending",
     "game_turns",
     "review",
@@ -71,6 +73,8 @@ class ReviewPlan:
     """Only evaluations of this search plan, where the store holds several."""
     setup: str | None = None
     """Digest of the set-up, where the store holds several."""
+    look: SecondLook | None = None
+    """The second look at the costly turns [default: what the store holds of it, no engine]."""
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
@@ -109,7 +113,7 @@ def review(
     calibration
         See `milepost.rate`; one for another set-up is refused.
     plan
-        Who is an equal, how many turns to list …
+        Who is an equal, how many turns to list, whether an engine looks at them again …
     workers, progress
         See `milepost.rate`.
 
@@ -146,6 +150,11 @@ def review(
     beside = Beside(own, chosen, baselines)
     turns = REVIEW_TURNS.conform(own).select(REVIEW_TURNS.names)
     trends, changes = trend_rows(beside, ratings, level)
+    at = own["level"].to_numpy() + baselines.of_turns(own["phase"])
+    look = how.look
+    if look is None and isinstance(store, str | Path):
+        look = SecondLook.beside(store)
+    looked = look_again(mine, own, at, chosen, look, most=most, workers=workers, progress=progress)
     traps, trap_sums = trap_rows(mine, own, chosen, baselines)
     told = {"player": key, "calibration": chosen.name, "equals": equals, "level": level}
     told |= {"most": most, "elo": elo, "digest": whole.setup, "setup": dict(whole.setup_details)}
@@ -157,7 +166,7 @@ def review(
         opponents=group_rows(
             beside, "opponents", opponents_expr(equals), OPPONENTS, pl.DataFrame(), key, level
         ),
-        costly=turns.sort("cost", descending=True, maintain_order=True).head(most),
+        costly=looked.costly,
         games=game_rows(everything, whole, key, chosen),
         trend=trends,
         changes=changes,
@@ -166,7 +175,10 @@ def review(
         turns=turns,
         level=level,
         equals=equals,
-        notes=tuple(dict.fromkeys(review_notes(whole, own, key, chosen, pools, baselines))),
+        notes=tuple(
+            dict.fromkeys([looked.note, *review_notes(whole, own, key, chosen, pools, baselines)])
+        ),
+        costly_note=looked.note,
         calibration=chosen,
         beside=beside,
         made=provenance("review", told, [dict(each) for each in whole.inputs]),

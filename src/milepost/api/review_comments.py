@@ -20,6 +20,7 @@ from milepost.io.progress import Report
 from milepost.io.provenance import provenance
 from milepost.io.sources import find_sources
 from milepost.tables import (
+    REVIEW_COSTLY,
     REVIEW_GAMES,
     REVIEW_GROUPS,
     REVIEW_POOLS,
@@ -94,7 +95,9 @@ def review_comments(
         summary=_pools(own, turns, key),
         phases=_groups(own, who, "phase", pl.col("phase"), PHASES),
         opponents=_groups(own, who, "opponents", opponents_expr(equals), OPPONENTS),
-        costly=turns_table.sort("cost", descending=True, nulls_last=True).head(most),
+        costly=REVIEW_COSTLY.conform(
+            turns_table.sort("cost", descending=True, nulls_last=True).head(most)
+        ),
         games=_games(own, others),
         trend=pl.DataFrame(schema=_TREND),
         changes={},

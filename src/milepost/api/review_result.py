@@ -43,7 +43,8 @@ class Review:
     opponents: pl.DataFrame
     """The same by stronger, equal and weaker opponents."""
     costly: pl.DataFrame
-    """The turns that cost most beside what equals lose; see `milepost.tables.REVIEW_TURNS`."""
+    """The turns that cost most beside what equals lose, by a second look where there was
+    one; see `milepost.tables.REVIEW_COSTLY`."""
     games: pl.DataFrame
     """One row a game: own play and the opponent's, each beside its Elo; see
     `milepost.tables.REVIEW_GAMES`."""
@@ -56,13 +57,15 @@ class Review:
     trap_sums: Mapping[str, float | int | None]
     """Traps met, fallen for, and what equals do: traps, fell, expected, sd, p."""
     turns: pl.DataFrame
-    """All the player's turns with their costs; the columns of `costly`."""
+    """All the player's turns with their costs; see `milepost.tables.REVIEW_TURNS`."""
     level: float
     """Probability of the intervals."""
     equals: float
     """Opponents within so many points are equals."""
     notes: tuple[str, ...]
     """What must be known, and what could not be said."""
+    costly_note: str = ""
+    """Whether a second look has confirmed the costly turns; also among the notes."""
     calibration: Calibration | None = None
     """The calibration; None = evaluations without one, and no rating."""
     beside: Beside | None = field(default=None)

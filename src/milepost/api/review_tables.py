@@ -310,7 +310,8 @@ def trap_rows(
     """Traps among the player's turns that are not decided."""
     at = own["level"].to_numpy() + baselines.of_turns(own["phase"])
     costs = turn_costs(mine.table, chosen, at, points_a_pawn=baselines.points_a_pawn)
-    found = find_traps(costs).filter(~pl.col("row").is_in(np.flatnonzero(own["decided"]).tolist()))
+    found = find_traps(costs, correction=baselines.traps)
+    found = found.filter(~pl.col("row").is_in(np.flatnonzero(own["decided"]).tolist()))
     rows = own[found["row"].to_list()] if len(found) else own.clear()
     names = []
     if mine.moves is not None:
@@ -360,11 +361,6 @@ def review_notes(
         yield f"{missing:,} turns of the player are not analysed, and so not here"
     if not len(whole.table.filter(pl.col("mover") != key)):
         yield "opponents' moves are not analysed: games say nothing of the opponents' play"
-    if whole.plan is not None and whole.plan.name == "bullet":
-        yield (
-            "the costly turns are told by a shallow search (bullet), and more than half of them "
-            "may be its errors: look at them with an engine, or take the plan quick"
-        )
     doubts = score_doubts_told(own)
     if doubts:
         yield doubts

@@ -35,6 +35,23 @@ HEAT: Literal["cividis"] = "cividis"
 ENDINGS = (".svg", ".png", ".pdf", ".html", ".json")
 """The endings that `save_chart` knows."""
 
+_NEUTRAL = {
+    "#222222": "ink", "#222": "ink", "#000000": "ink", "#000": "ink", "black": "ink",
+    "#555555": "quiet", "#888888": "line", "#888": "line", "#dddddd": "faint", "#ddd": "faint",
+    "#ffffff": "paper", "#fff": "paper", "white": "paper", "#e9e9e9": "band",
+    "#d2d2d2": "inner", "#9a9a9a": "line",
+}  # fmt: skip
+"""Colours of text, axes and paper: these follow light and dark, those of the data do not."""
+_COLOURED = re.compile(r'\b(fill|stroke)="([^"]+)"')
+FOLLOW_STYLE = (
+    "<style>:root{--chart-ink:#222;--chart-quiet:#555;--chart-line:#888;--chart-faint:#ddd;"
+    "--chart-band:#e9e9e9;--chart-inner:#d2d2d2;--chart-paper:transparent}"
+    "@media (prefers-color-scheme:dark){:root{--chart-ink:#e6e6e6;--chart-quiet:#b4b4b4;"
+    "--chart-line:#8a8f96;--chart-faint:#3a3e44;--chart-band:#2a2e33;--chart-inner:#3a3f46}}"
+    "</style>"
+)
+"""For a picture by itself; a page has the same in its own style."""
+
 _FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 _PPI = 144
 _FEW_YEARS = 8
@@ -159,6 +176,33 @@ def spec_of(chart: alt.TopLevelMixin) -> dict[str, Any]:
     return answer
 
 
+def follow_scheme(svg: str) -> str:
+    """Return a picture whose text, axes and paper follow the page's light or dark.
+
+    The page, or `FOLLOW_STYLE` in the picture, says what ``--chart-ink`` and its like are.
+    """
+
+    def variable(found: re.Match[str]) -> str:
+        name = _NEUTRAL.get(found[2].lower())
+        return found[0] if name is None else f'{found[1]}="var(--chart-{name})"'
+
+    return _COLOURED.sub(variable, svg)
+
+
+def _is_heat_map(part: Any) -> bool:
+    """Whether cells are coloured by a number: what is written on them keeps its own colour."""
+    if isinstance(part, list):
+        return any(_is_heat_map(each) for each in part)
+    if not isinstance(part, dict):
+        return False
+    mark = part.get("mark")
+    kind = mark.get("type") if isinstance(mark, dict) else mark
+    colour = part.get("encoding", {}).get("color", {})
+    if kind == "rect" and colour.get("type") == "quantitative":
+        return True
+    return any(_is_heat_map(part.get(name)) for name in ("layer", "hconcat", "vconcat", "concat"))
+
+
 def svg_text(
     chart: alt.TopLevelMixin, *, title: str | None = None, prefix: str = "", alone: bool = True
 ) -> str:
@@ -173,11 +217,13 @@ def svg_text(
     prefix
         Put before the ids inside: two pictures in one page must not share any.
     alone
-        Whether it is a file of its own; else it shrinks with the page.
+        Whether it is a file of its own; else it shrinks with the page, and follows its light and
+        dark.
     """
     import vl_convert
 
-    text: str = vl_convert.vegalite_to_svg(spec_of(chart))
+    spec = spec_of(chart)
+    text: str = vl_convert.vegalite_to_svg(spec)
     # The renderer counts ids up from the start of the process.
     for place, name in enumerate(dict.fromkeys(re.findall(r'\bid="([^"]+)"', text))):
         new = f"{prefix}part{place}"
@@ -185,7 +231,10 @@ def svg_text(
     if not alone:
         # A fixed size would not shrink on a narrow screen; the view box keeps the shape.
         size = r'^(<svg\b[^>]*?) width="(\d+)" height="\d+"'
-        text = re.sub(size, r'\1 style="max-width:\2px"', text)
+        fixed = _is_heat_map(spec)
+        paper = ";background:#fff" if fixed else ""
+        text = re.sub(size, rf'\1 style="max-width:\2px{paper}"', text)
+        text = text if fixed else follow_scheme(text)
     if title is not None:
         text = re.sub(
             r"^(<svg\b[^>]*)>",

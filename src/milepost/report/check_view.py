@@ -204,7 +204,7 @@ def index_section(
         title,
         index_chart(players, [names[test.performance.player] for test in tests], named=named),
         "Indices of all players by rating; grey bands from 45 to 55 and from 40 to 60",
-        "Ordered by rating, not by index. Of 100 honest players about 68 lie in the dark band, 95 "
+        "Ordered by rating, not by index. Of 100 honest players about 68 lie in the inner band, 95 "
         "in both.",
     )
 

@@ -164,11 +164,9 @@ def page_text(page: Page) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     ).get_template("page.html")
-    from milepost.report.charts import dark_rules
-
     numbers = count()
     sections = [_section(section, numbers) for section in page.sections]
-    style = (_HERE / "page.css").read_text(encoding="utf-8") + dark_rules("figure svg")
+    style = (_HERE / "page.css").read_text(encoding="utf-8")
     if any(isinstance(section, Boards) for section in page.sections):
         style += (_HERE / "boards.css").read_text(encoding="utf-8")
     if any(isinstance(section, Beside | Sheet | Fold) for section in page.sections):

@@ -51,6 +51,8 @@ class ReviewView:
     """Opponents within so many points are equals."""
     notes: tuple[str, ...]
     """What must be known."""
+    costly_note: str = ""
+    """Whether the costly turns are confirmed."""
     differences: tuple[Difference, ...] = ()
     """Groups compared."""
     calibration_name: str = ""
@@ -190,8 +192,12 @@ def _boards(view: ReviewView) -> Boards:
         "The turns that cost most",
         tuple(boards),
         note="What was lost, in points of the game, less what players of equal strength lose there "
-        "on average. Red: played. Green: better.",
+        f"on average. Red: played. Green: better.{_sentence(view.costly_note)}",
     )
+
+
+def _sentence(note: str) -> str:
+    return f" {note[0].upper()}{note[1:]}." if note else ""
 
 
 def turn_lines(row: Mapping[str, Any]) -> Iterator[str]:

@@ -28,7 +28,7 @@ from milepost.errors import (
 )
 from milepost.io.progress import Progress
 from milepost.web.sets.journal import Journal
-from milepost.web.sets.shelf import GameSet, write_json
+from milepost.web.sets.shelf import GameSet, read_json, write_json
 
 if TYPE_CHECKING:
     import polars as pl
@@ -64,6 +64,8 @@ class Worker:
     """Engines at a time."""
     limits: Mapping[str, int] = field(default_factory=dict)
     """Half-moves of a game (`plies`), letters of a tag (`tag_letters`)."""
+    look_at: str | None = None
+    """Only look again at the costly turns of this player."""
 
     def __post_init__(self) -> None:
         self._journal: Journal = self.chosen.journal
@@ -78,6 +80,9 @@ class Worker:
             self._fit_history(self.chosen.input, mapping=self.chosen.about.get("map") or None)
             return
         turns = self._read()
+        if self.look_at is not None:
+            self._look_again(turns, self.look_at)
+            return
         setup = self._analyse(turns)
         self._phase("rating")
         self.rate(turns, setup)
@@ -271,6 +276,26 @@ class Worker:
              "counts": dict(found.counts), "options": dict(found.options)},
         )  # fmt: skip
 
+    def _look_again(self, turns: pl.DataFrame, player: str) -> None:
+        """Let the engine look deeper at the turns that cost a player most; the store keeps it."""
+        from milepost import api
+
+        self._phase("looking")
+        if self.engine is None:
+            self._note("No engine was found: install Stockfish for a second look.")
+            return
+        look = api.review.SecondLook.beside(self.store, engine=True, program=self.engine)
+        setup = read_json(self.chosen.path("decisions.json"))["setup"]
+        plan = api.review.ReviewPlan(setup=setup, look=look)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MissingEvaluationsWarning)
+            api.review.review(
+                games_of(turns.lazy(), player), self.store, player=player, plan=plan,
+                workers=self.workers, progress=self.tell_progress,
+            )  # fmt: skip
+        self._note("")
+        self.chosen.tell(looked=time.time())
+
     # Telling
 
     def _phase(self, name: str) -> None:
@@ -332,6 +357,14 @@ def player_id(set_id: str, key: str) -> str:
     return hashlib.sha256(f"{set_id} {key}".encode()).hexdigest()[:12]
 
 
+def games_of(turns: pl.LazyFrame, player: str) -> pl.DataFrame:
+    """Return all turns of the games of a player."""
+    import polars as pl
+
+    games = turns.filter(pl.col("mover") == player).select("game_id").unique()
+    return turns.join(games, on="game_id", how="semi", maintain_order="left").collect()
+
+
 def _period(results: pl.DataFrame) -> str:
     """Months for a few years of dates, years for more, and for numbers."""
     import polars as pl
@@ -385,8 +418,9 @@ def main() -> int:
     threading.Thread(target=_end_with_server, daemon=True).start()
     chosen = GameSet(Path(told["set"]))
     worker = Worker(
-        chosen, Path(told["store"]), told["engine"], told["plan"], told["workers"], told["limits"]
-    )
+        chosen, Path(told["store"]), told["engine"], told["plan"], told["workers"],
+        told["limits"], told["look_at"],
+    )  # fmt: skip
     try:
         worker.run()
     except KeyboardInterrupt:

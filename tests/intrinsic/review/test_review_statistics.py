@@ -14,13 +14,14 @@ import milepost as mp
 from milepost.choice.evaluation.evaluate import Prepared, ln_probabilities, prepare
 from milepost.choice.evaluation.summaries import draw_choices
 from milepost.choice.spreads import Floats, Spreads
+from milepost.errors import InputError
 from milepost.intrinsic.calibration.calibration import Calibration, load_calibration
 from milepost.intrinsic.calibration.player_variation import PlayerVariation
 from milepost.intrinsic.rating.likelihood_grid import Ladder, climb, greatest
 from milepost.intrinsic.review.difference import difference
 from milepost.intrinsic.review.shifts import NONE, Shift, measure_shift, together, without_shifts
 from milepost.intrinsic.review.speeds import curve_of_cells
-from milepost.intrinsic.review.traps import find_traps, sum_up_traps
+from milepost.intrinsic.review.traps import TrapCorrection, find_traps, fit_traps, sum_up_traps
 from milepost.intrinsic.review.trend import trend, years
 from milepost.intrinsic.review.turn_costs import (
     TurnCosts,
@@ -283,3 +284,26 @@ def test_how_a_game_was_won_or_lost(score: float, own: float, theirs: float, wor
     assert game_words(row) == words
     assert game_words({"score": 1.0, "own_play": None}) == "won: too little to say"
     assert game_words({"score": None}) == "no result"
+
+
+def test_the_correction_of_traps_finds_how_people_differ_from_agents() -> None:
+    rng = np.random.default_rng(2026)
+    said = rng.uniform(0.01, 0.6, 20_000)
+    elo = rng.uniform(1600, 2700, len(said))
+    truth = TrapCorrection(-0.6, 0.8, -0.3)
+    fell = rng.random(len(said)) < truth.apply(said, elo)
+    found = fit_traps(said, elo, fell, np.arange(len(said)) // 4)
+    assert abs(found.elo_slope + 0.3) < 3 * found.elo_slope_se
+    assert abs(found.intercept + 0.6) < 3 * found.intercept_se
+    assert abs(found.slope - 0.8) < 3 * found.slope_se
+    assert found.apply(said, elo).sum() == pytest.approx(fell.sum(), rel=1e-6)
+    # With the true law left alone there is nothing to correct.
+    honest = fit_traps(said, elo, rng.random(len(said)) < said, np.arange(len(said)))
+    assert abs(honest.intercept) < 3 * honest.intercept_se
+    assert abs(honest.slope - 1) < 3 * honest.slope_se
+    assert TrapCorrection().apply([0.25], 1500.0) == pytest.approx([0.25])
+
+
+def test_traps_that_nobody_fell_for_teach_nothing() -> None:
+    with pytest.raises(InputError, match="nothing to learn"):
+        fit_traps([0.1, 0.2], [2000, 2100], [False, False], [1, 2])

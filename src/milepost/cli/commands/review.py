@@ -107,16 +107,19 @@ def review(
     if output is not None:
         format_of(output, None)
     pairs = [_pair(text) for text in (difference or ["endgame,opening"])]
-    how = api.review.ReviewPlan(equals=equals, most=most, level=level, search=plan)
     given = _decisions(
         inputs, store, plan, [] if opponents else [player], analyse=analyse, workers=workers,
         quiet=quiet,
     )  # fmt: skip
     source: Any = inputs
+    look = None
     if given is not None:
         source = given
         chosen = shared.find_calibration(calibration, given, store or STORE, quiet=True)
-    with show.progress("reviewing", quiet=quiet) as tell:
+        look = api.review.SecondLook.beside(store or STORE, engine=analyse)
+    how = api.review.ReviewPlan(equals=equals, most=most, level=level, search=plan, look=look)
+    doing = ("second look", "positions") if look is not None and look.engine else ("reviewing", "")
+    with show.progress(doing[0], quiet=quiet, unit=doing[1]) as tell:
         found = api.review.review(
             source, player=player, elo=elo, calibration=None if given is None else chosen,
             plan=how, workers=workers, progress=tell,
@@ -156,20 +159,25 @@ def _decisions(
 ) -> Decisions | None:
     """The decisions of the games, what is missing analysed first; None = comments will do."""
     from milepost import api
+    from milepost.api.games import read_turns
     from milepost.errors import EngineError, MissingEvaluationsWarning, NotAnalysedError
 
     folder = store or STORE
     there = Path(folder, "store.json").exists()
     if analyse:
+        # Read apart from the search: bytes of the files are not positions of the engine.
+        with show.progress("reading", quiet=quiet) as tell:
+            turns, wrong = read_turns(inputs, workers=workers, progress=tell)
+        show.tell_wrong(wrong, quiet=quiet)
         try:
             with show.progress("analysing", quiet=quiet, unit="positions") as tell:
                 if there and plan is None:
                     done = api.analyses.complete_store(
-                        inputs, folder, player=player, workers=workers, progress=tell
+                        turns, folder, player=player, workers=workers, progress=tell
                     )
                 else:
                     done = api.analyses.analyse(
-                        inputs, folder, plan or "quick", player=player, workers=workers,
+                        turns, folder, plan or "quick", player=player, workers=workers,
                         progress=tell,
                     )  # fmt: skip
             if not quiet:
@@ -287,9 +295,12 @@ def _show_costly(found: Review) -> None:
             ]
         )
     columns = ["played", "better", "found", "lost", "equals", "date", "against", "link"]
+    doubt = ""
+    if len(found.costly) and found.costly["looked_depth"].is_null().all() and found.costly_note:
+        doubt = " (not confirmed by a deeper search)"
     show.print_table(
-        columns, rows, title="The turns that cost most: points of the game lost, beside what "
-        "equals lose; found: how often equals find the better move",
+        columns, rows, title=f"The turns that cost most{doubt}: points of the game lost, beside "
+        "what equals lose; found: how often equals find the better move",
         whole=[each for each in columns if each != "against"], keep=["better", "found", "lost"],
         drop_first=["link", "date"],
     )  # fmt: skip

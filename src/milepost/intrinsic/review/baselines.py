@@ -1,10 +1,11 @@
-"""Figures that come with the package: how phases read, and how pools lie to the Elo scale.
+"""Figures that come with the package: how phases read, who falls for traps, where pools lie.
 
 A calibration is right over all turns together, not phase by phase: what everybody knows by heart
 reads high, and what is short of time reads low. `data/review/CALIBRATION.json` holds by how much
-each phase of the calibration's own population reads above those players' Elo. `data/review/
-pools.json` holds by how much the moves of each pool read above the ratings of that pool. All with
-errors, turns and source; made by `scripts/write_review_figures.py`.
+each phase of the calibration's own population reads above those players' Elo, and how often people
+fall for traps beside the agents (`studies/review.py`). `data/review/pools.json` holds by how much
+the moves of each pool read above the ratings of that pool. All with errors, turns and source; made
+by `scripts/write_review_figures.py`.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from milepost.errors import InputError
 from milepost.games.pools import is_elo
 from milepost.intrinsic.calibration.calibration import Calibration
 from milepost.intrinsic.review.shifts import NONE, UNKNOWN, Shift
+from milepost.intrinsic.review.traps import TrapCorrection
 from milepost.intrinsic.review.turn_costs import POINTS_A_PAWN
 
 _FOLDER = "milepost.data.review"
@@ -40,6 +42,8 @@ class PhaseBaselines:
     """The games they were measured on."""
     points_a_pawn: float = POINTS_A_PAWN
     """k of the expected score, for the values of this set-up."""
+    traps: TrapCorrection = field(default_factory=TrapCorrection)
+    """How often people fall for traps, beside the agents."""
 
     def of_turns(self, phase: pl.Series) -> Floats:
         """Return the shift of each turn; 0 where none was measured."""
@@ -86,7 +90,12 @@ def phase_baselines(calibration: Calibration) -> PhaseBaselines:
     if values is None or values.get("setup") != calibration.setup:
         return PhaseBaselines()
     shifts = {name: _shift(each) for name, each in values["phases"].items()}
-    return PhaseBaselines(shifts, str(values["source"]), float(values["points_a_pawn"]["value"]))
+    return PhaseBaselines(
+        shifts,
+        str(values["source"]),
+        float(values["points_a_pawn"]["value"]),
+        TrapCorrection(**values.get("traps", {})),
+    )
 
 
 def shipped_pools() -> Pools:

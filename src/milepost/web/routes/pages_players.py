@@ -8,12 +8,13 @@ from typing import Annotated, Any
 
 import polars as pl
 from fastapi import APIRouter, Query, Request
-from fastapi.responses import HTMLResponse, Response
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from milepost.errors import InputError, MilepostError
 from milepost.web.bench import Bench, TheBench
 from milepost.web.routes.pages_sets import rate_command, rated_chart, rating_rows
 from milepost.web.safety.problems import RefusedError
+from milepost.web.sets.shelf import WORKING
 from milepost.web.sets.tables import SPLITS, Player, SetTables
 from milepost.web.shown.charts import chart_response
 from milepost.web.shown.pages import interval, points, render
@@ -65,14 +66,29 @@ def show_player(
         heading=" and ".join(_WORDS[name] for name in groupings),
         split_query="&".join(f"by={name}" for name in groupings),
         command=rate_command(tables.chosen, *more),
-        review_command=rate_command(tables.chosen, more[0]).replace("rate", "review", 1),
+        review_command=rate_command(tables.chosen, more[0], "--opponents").replace(
+            "rate", "review", 1
+        ),
+        looking=bench.jobs.about(tables.chosen)["state"] in WORKING,
+        engine_found=bench.jobs.engine() is not None,
         history=history is not None,
         history_told=_history_told(history, chosen),
         games=_games_of(tables, chosen),
         review=reviewed,
         costly=[] if reviewed is None else reviewed.costly.to_dicts(),
         phases=[] if reviewed is None else reviewed.phases.to_dicts(),
+        opponents=[] if reviewed is None else reviewed.opponents.to_dicts(),
+        own_games=[] if reviewed is None else reviewed.games.to_dicts(),
     )
+
+
+@router.post("/sets/{set_id}/players/{player}/look")
+def look_again(bench: TheBench, set_id: str, player: str) -> Response:
+    """Let the engine look deeper at the turns that cost a player most."""
+    tables = bench.tables(set_id)
+    chosen = tables.player(player)
+    bench.jobs.start(tables.chosen, look_at=chosen.key)
+    return RedirectResponse(f"/sets/{set_id}/players/{player}?review=true", status_code=303)
 
 
 @router.get("/sets/{set_id}/players/{player}/charts/split.{form}")

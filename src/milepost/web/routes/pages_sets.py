@@ -26,6 +26,7 @@ _MOST_ROWS = 1000
 _PHASES = {
     "reading": "Reading the games", "history": "Fitting skill through time",
     "analysing": "The engine looks at the moves", "rating": "Rating",
+    "looking": "The engine looks deeper at the costly turns",
 }  # fmt: skip
 
 
@@ -187,7 +188,7 @@ def job_text(about: SetInfo) -> str:
         return "Stopping: what is finished is kept."
     if job.state == "running":
         told = _PHASES.get(job.phase or "", "At work")
-        if job.phase == "analysing" and job.total:
+        if job.phase in {"analysing", "looking"} and job.total:
             told += f": {number(job.done)} of {number(job.total)} positions"
             if job.eta:
                 told += f", {lasting(job.eta)} left"

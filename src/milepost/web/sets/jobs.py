@@ -54,11 +54,23 @@ class Jobs:
         if self._thread.is_alive():
             self._thread.join(_END_SECONDS + 5)
 
-    def start(self, chosen: GameSet, *, analyse: bool = True) -> dict[str, Any]:
-        """Start the job of a set, or let it go on; a running one is left alone."""
+    def start(
+        self, chosen: GameSet, *, analyse: bool = True, look_at: str | None = None
+    ) -> dict[str, Any]:
+        """Start the job of a set, or let it go on; a running one is left alone.
+
+        Parameters
+        ----------
+        chosen
+            The set.
+        analyse
+            Let the engine score what is missing.
+        look_at
+            The key of a player: no more than a second look at the turns that cost most.
+        """
         with self._lock:
             if chosen.job["state"] not in WORKING:
-                chosen.tell_job(asked=time.time(), analyse=analyse)
+                chosen.tell_job(asked=time.time(), analyse=analyse, look_at=look_at)
                 self._change(chosen, "waiting")
         return self.about(chosen)
 
@@ -175,6 +187,7 @@ class Jobs:
             "store": str(self._settings.store),
             "engine": self.engine() if chosen.job.get("analyse", True) else None,
             "plan": self._settings.plan,
+            "look_at": chosen.job.get("look_at"),
             "workers": self._settings.workers,
             "limits": {name: limits[name] for name in ("plies", "tag_letters")},
             "memory_bytes": limits["memory_bytes"],

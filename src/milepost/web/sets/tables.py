@@ -23,7 +23,7 @@ from milepost.errors import InputError, MissingEvaluationsWarning, NotAnalysedEr
 from milepost.io.files import write_table
 from milepost.web.safety.problems import RefusedError
 from milepost.web.sets.shelf import GameSet, read_json, write_json
-from milepost.web.work import player_id
+from milepost.web.work import games_of, player_id
 
 if TYPE_CHECKING:
     from milepost.api.decisions import Decisions
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 SPLITS = ("phase", "colour", "result", "clock", "opponent-band", "move-range", "event")
 """What a player's turns may be parted by on the pages."""
+_REVIEWED = ("costly", "phases", "opponents", "games")
 _WORKING = threading.Lock()
 """One thing is worked out at a time: the machine is the user's."""
 
@@ -56,9 +57,15 @@ class ReviewTables:
     """What a page shows of a review."""
 
     costly: pl.DataFrame
-    """The turns that cost most; see `milepost.tables.REVIEW_TURNS`."""
+    """The turns that cost most; see `milepost.tables.REVIEW_COSTLY`."""
     phases: pl.DataFrame
     """The phases beside equals; see `milepost.tables.REVIEW_GROUPS`."""
+    opponents: pl.DataFrame
+    """Stronger, equal and weaker opponents, alike."""
+    games: pl.DataFrame
+    """Game by game; see `milepost.tables.REVIEW_GAMES`."""
+    traps: str
+    """How traps were dealt with, in a sentence."""
     notes: tuple[str, ...]
     """Caveats."""
 
@@ -289,24 +296,25 @@ class SetTables:
         now
             Work it out if it was not yet; else there may be none.
         """
-        costly, about = self._kept(["review"], {"mover": player.key})
-        phases = costly.with_suffix(".phases.parquet")
+        looked = str(self.chosen.about.get("looked", ""))
+        kept, about = self._kept(["review", looked], {"mover": player.key})
+        paths = {name: kept.with_suffix(f".{name}.parquet") for name in _REVIEWED}
         with _WORKING:
             if not about.exists():
                 if not now:
                     return None
                 found = self._reviewed(player, store)
-                write_table(found.costly, costly)
-                write_table(found.phases, phases)
-                write_json(about, {"notes": list(found.notes)})
-        told = read_json(about)["notes"]
-        return ReviewTables(pl.read_parquet(costly), pl.read_parquet(phases), tuple(told))
+                for name, path in paths.items():
+                    write_table(getattr(found, name), path)
+                traps = api.review.trap_sentence(found.trap_sums)
+                write_json(about, {"notes": list(found.notes), "traps": traps})
+        told = read_json(about)
+        tables = {name: pl.read_parquet(path) for name, path in paths.items()}
+        return ReviewTables(**tables, traps=told["traps"], notes=tuple(told["notes"]))
 
     def _reviewed(self, player: Player, store: Path) -> Review:
         setup = read_json(self.chosen.path("decisions.json"))["setup"]
-        turns = pl.scan_parquet(self.chosen.path("turns.parquet"))
-        games = turns.filter(pl.col("mover") == player.key).select("game_id").unique()
-        mine = turns.join(games, on="game_id", how="semi").collect()
+        mine = games_of(pl.scan_parquet(self.chosen.path("turns.parquet")), player.key)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MissingEvaluationsWarning)
             plan = api.review.ReviewPlan(setup=setup)

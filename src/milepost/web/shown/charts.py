@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import JSONResponse, Response
 
 from milepost.errors import InputError
-from milepost.report.charts import spec_of
+from milepost.report.charts import FOLLOW_STYLE, follow_scheme, spec_of
 
 if TYPE_CHECKING:
     import altair as alt
@@ -25,17 +25,6 @@ _NARROW_WIDTH = 250
 _NARROW_LETTERS = 40
 _WIDE_LETTERS = 95
 _LABELS = 110
-_COLOURS = {
-    "#222222": "ink", "#222": "ink", "#000000": "ink", "#000": "ink", "black": "ink",
-    "#555555": "quiet", "#888888": "line", "#DDDDDD": "faint", "#ddd": "faint", "#dddddd": "faint",
-    "white": "paper", "#ffffff": "paper", "#fff": "paper",
-}  # fmt: skip
-_STYLE = (
-    "<style>:root{--ink:#222;--quiet:#555;--line:#888;--faint:#ddd;--paper:transparent}"
-    "@media (prefers-color-scheme:dark){:root{--ink:#e6e6e6;--quiet:#b4b4b4;--line:#8a8f96;"
-    "--faint:#3a3e44}}</style>"
-)
-_COLOURED = re.compile(r'\b(fill|stroke)="([^"]+)"')
 _drawn: OrderedDict[str, str] = OrderedDict()
 _MOST_DRAWN = 64
 
@@ -75,17 +64,11 @@ def svg_of(spec: dict[str, Any]) -> str:
     text = json.dumps(spec, sort_keys=True)
     key = hashlib.sha256(text.encode()).hexdigest()
     if key not in _drawn:
-        drawn: str = vl_convert.vegalite_to_svg(spec)
-        drawn = _COLOURED.sub(_with_variable, drawn)
-        _drawn[key] = re.sub(r"^(<svg\b[^>]*>)", rf"\1{_STYLE}", drawn, count=1)
+        drawn = follow_scheme(vl_convert.vegalite_to_svg(spec))
+        _drawn[key] = re.sub(r"^(<svg\b[^>]*>)", rf"\1{FOLLOW_STYLE}", drawn, count=1)
         while len(_drawn) > _MOST_DRAWN:
             _drawn.popitem(last=False)
     return _drawn[key]
-
-
-def _with_variable(found: re.Match[str]) -> str:
-    name = _COLOURS.get(found[2])
-    return found[0] if name is None else f'{found[1]}="var(--{name})"'
 
 
 def narrowed(spec: dict[str, Any]) -> None:

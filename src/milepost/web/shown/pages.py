@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -64,14 +65,38 @@ def environment() -> Environment:
     made.filters |= {
         "points": points, "interval": interval, "number": number, "percent": percent,
         "when": when, "lasting": lasting, "query": query, "decimal": decimal,
-        "state_word": state_word, "day": day,
+        "state_word": state_word, "day": day, "signed": signed,
     }  # fmt: skip
+    made.globals["footnotes_of"] = Footnotes
     return made
+
+
+class Footnotes:
+    """Notes of a table's rows below it, each once: in the rows they would make them tall."""
+
+    def __init__(self, rows: Iterable[Mapping[str, Any]], name: str = "warnings"):
+        self._name = name
+        found = [note for row in rows for note in self._of(row)]
+        self.notes = list(dict.fromkeys(found))
+        """The different notes, in the order in which they come first."""
+
+    def marks(self, row: Mapping[str, Any]) -> list[int]:
+        """Return the numbers of a row's notes."""
+        return [self.notes.index(note) + 1 for note in self._of(row)]
+
+    def _of(self, row: Mapping[str, Any]) -> list[str]:
+        text = row.get(self._name) or ""
+        return [part for part in text.split("; ") if part]
 
 
 def points(value: float | None) -> str:
     """Rating points, or a dash."""
     return decimal(value, 0)
+
+
+def signed(value: float | None) -> str:
+    """Points above or below something, or a dash."""
+    return "–" if value is None else f"{round(value) + 0:+d}".replace("-", "−")
 
 
 def interval(low: float | None, high: float | None) -> str:

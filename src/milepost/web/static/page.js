@@ -42,6 +42,7 @@ function follow(section) {
   const phases = {
     reading: "Reading the games", history: "Fitting skill through time",
     analysing: "The engine looks at the moves", rating: "Rating",
+    looking: "The engine looks deeper at the costly turns",
   };
   const told = section.querySelector("[data-told]");
   const bar = section.querySelector("[data-bar]");
@@ -63,7 +64,7 @@ function follow(section) {
     stream.addEventListener(kind, (event) => act(JSON.parse(event.data), event));
   const progress = (news) => {
     let text = phases[news.phase] ?? "At work";
-    if (news.phase === "analysing" && news.total) {
+    if (["analysing", "looking"].includes(news.phase) && news.total) {
       text += `: ${count.format(news.done)} of ${count.format(news.total)} positions`;
       if (news.eta) text += `, ${lasting(news.eta)} left`;
     }
