@@ -6,6 +6,7 @@ positions. Ratios are taken on the same turns, so their errors come from drawing
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -15,11 +16,11 @@ from milepost.choice import Spreads
 from milepost.choice.spreads import Floats
 from milepost.fit import fit_reference
 from milepost.fit.methods.reference import WIDTH
-from milepost.papers.agents2009.bands import band_decisions, clustered_error
+from milepost.papers.agents2009.bands import BOOK, band_decisions, clustered_error
 from milepost.papers.charts import points
 from milepost.papers.experiment import Finding, MissingDataError, Outcome, experiment
 from milepost.papers.folder import Folder
-from milepost.papers.ipr2011.data import FEWEST
+from milepost.papers.ipr2011.data import EXTRA, FEWEST
 from milepost.papers.ipr2011.depths import at_depth
 from milepost.papers.ledger.claim import judge, too_little
 from milepost.papers.statistics import Estimate, first_options, mean_of
@@ -43,7 +44,7 @@ _SLIP = 0.3
 )
 def robustness(folder: Folder) -> Outcome:
     """Fit c by band at several depths and widths, and by another engine on the same positions."""
-    frame = band_decisions(folder, plan=DEEP)
+    frame = deep_decisions(folder)
     spreads = Spreads.from_table(frame)
     depths = [depth for depth in spreads.depths if depth >= 2]
     ways: dict[str, Callable[[Spreads], Spreads]] = {
@@ -57,7 +58,7 @@ def robustness(folder: Folder) -> Outcome:
     table = way_table(frame, ways)
     engine, engine_rows = engine_finding(folder)
     return Outcome(
-        data=f"all periods; bands that begin at {', '.join(f'{b:.0f}' for b in BANDS)}",
+        data=f"whole events or mileposts; bands that begin at {', '.join(f'{b:.0f}' for b in BANDS)}",
         n=len(frame),
         findings=(
             *ratio_findings(spreads, depths),
@@ -80,6 +81,16 @@ def robustness(folder: Folder) -> Outcome:
             f"ratios have errors from {_DRAWS} bootstrap samples of games",
         ),
     )  # fmt: skip
+
+
+def deep_decisions(folder: Folder, plan: str = DEEP) -> pl.DataFrame:
+    """Return decisions with the paper's depth: whole events if turns were drawn, else mileposts."""
+    if folder.drawn is None:
+        return band_decisions(folder, plan=plan)
+    frame = folder.decisions("events", "whole", extra=EXTRA, plan=plan, limit_pawns=math.inf)
+    milepost = (pl.col("mover_elo") / 100).round() * 100
+    frame = frame.drop_nulls("mover_elo").with_columns(milepost.alias("milepost"))
+    return frame.filter(pl.col("move_number") > BOOK)
 
 
 def in_order(spreads: Spreads) -> Spreads:
@@ -202,8 +213,7 @@ def engine_finding(folder: Folder) -> tuple[Finding, pl.DataFrame]:
     try:
         if folder.setup(OTHER) == folder.setup(DEEP):
             return too_little("2009-engine", "the store holds one engine only"), pl.DataFrame()
-        other = band_decisions(folder, plan=OTHER)
-        ours = band_decisions(folder, plan=DEEP)
+        other, ours = deep_decisions(folder, OTHER), deep_decisions(folder)
     except MissingDataError as error:
         return too_little("2009-engine", str(error)), pl.DataFrame()
     key = ["game_id", "ply"]

@@ -181,7 +181,7 @@ _ABOUT = (
     "rule, which was fixed before the number was seen on these turns. A claim holds if the whole "
     "95 % interval lies where its rule says, it does not hold if the whole interval lies where it "
     "says it does not; else there is too little data. Errors of turns are clustered by game. The "
-    "power is the probability of this verdict if the claim is true in the size its rule names.\n\n"
+    "power is how likely the rule finds that a claim holds which is true in the size it names.\n\n"
     "The claims of 2007 are judged on a table of results that had been looked at before: their "
     "verdicts are exploratory, and most of their rules are words. Those of 2009 and 2011 are "
     "judged on turns that no rule had seen."
