@@ -48,7 +48,7 @@ def robustness(folder: Folder) -> Outcome:
     spreads = Spreads.from_table(frame)
     depths = [depth for depth in spreads.depths if depth >= 2]
     ways: dict[str, Callable[[Spreads], Spreads]] = {
-        f"depth {depth}": lambda each, depth=depth: in_order(at_depth(each, depth))  # type: ignore[misc]
+        f"depth {depth}": lambda each, depth=depth: at_depth(each, depth)  # type: ignore[misc]
         for depth in depths
     }
     ways |= {
@@ -58,7 +58,7 @@ def robustness(folder: Folder) -> Outcome:
     table = way_table(frame, ways)
     engine, engine_rows = engine_finding(folder)
     return Outcome(
-        data=f"whole events or mileposts; bands that begin at {', '.join(f'{b:.0f}' for b in BANDS)}",
+        data=f"whole events or mileposts; bands from {', '.join(f'{b:.0f}' for b in BANDS)}",
         n=len(frame),
         findings=(
             *ratio_findings(spreads, depths),
@@ -91,23 +91,6 @@ def deep_decisions(folder: Folder, plan: str = DEEP) -> pl.DataFrame:
     milepost = (pl.col("mover_elo") / 100).round() * 100
     frame = frame.drop_nulls("mover_elo").with_columns(milepost.alias("milepost"))
     return frame.filter(pl.col("move_number") > BOOK)
-
-
-def in_order(spreads: Spreads) -> Spreads:
-    """Return the decisions with their options in the order of their values, best first."""
-    turn = np.repeat(np.arange(len(spreads)), spreads.counts)
-    order = np.lexsort((-spreads.values, turn))
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    starts = spreads.offsets[:-1]
-    chosen = place[starts + np.maximum(spreads.chosen, 0)] - starts
-    return Spreads.from_arrays(
-        spreads.offsets,
-        spreads.values[order],
-        np.where(spreads.chosen >= 0, chosen, -1),
-        groups=spreads.groups,
-        rating=spreads.rating,
-    )
 
 
 def band_of(elo: Floats) -> Floats:
@@ -153,7 +136,7 @@ def rise(spreads: Spreads) -> float:
 
 def ratio_of(
     spreads: Spreads, one: Callable[[Spreads], Spreads], two: Callable[[Spreads], Spreads],
-    measure: Callable[[Spreads], float],
+    measure: Callable[[Spreads], float], draws: int = _DRAWS,
 ) -> Estimate:  # fmt: skip
     """Return a measure of one view over that of another, less one, in per cent."""
     rng = np.random.default_rng(_SEED)
@@ -164,7 +147,7 @@ def ratio_of(
         return 100 * (measure(one(part)) / measure(two(part)) - 1)
 
     drawn = []
-    for _ in range(_DRAWS):
+    for _ in range(draws):
         some = np.concatenate([rows[game] for game in rng.choice(games, len(games))])
         drawn.append(ratio(spreads.take(some)))
     return Estimate(ratio(spreads), float(np.subtract(*np.percentile(drawn, [84.13, 15.87])) / 2))
@@ -176,9 +159,7 @@ def ratio_findings(spreads: Spreads, depths: list[int]) -> tuple[Finding, Findin
     if SHALLOW not in depths or depths[-1] <= SHALLOW or n < FEWEST:
         few = f"{n} turns with depths up to {depths[-1] if depths else 0}"
         return too_little("2009-depths", few, n=n), too_little("2009-width", few, n=n)
-    depth = ratio_of(
-        spreads, lambda each: in_order(at_depth(each, SHALLOW)), lambda each: each, rise
-    )
+    depth = ratio_of(spreads, lambda each: at_depth(each, SHALLOW), lambda each: each, rise)
     width = ratio_of(
         spreads, lambda each: first_options(each, WIDTH // 2, bounded=False), lambda each: each,
         rise,
@@ -224,7 +205,7 @@ def engine_finding(folder: Folder) -> tuple[Finding, pl.DataFrame]:
         return too_little("2009-engine", f"{n} turns seen by both", n=n), pl.DataFrame()
     mine, theirs = (Spreads.from_table(each) for each in (both, same))
     depth = min(mine.depths[-1], theirs.depths[-1])
-    mine = first_options(in_order(at_depth(mine, depth)), WIDTH, bounded=False)
+    mine = first_options(at_depth(mine, depth), WIDTH, bounded=False)
     fits = {"ours": fit_reference(mine), "other": fit_reference(theirs)}
     # Each engine lists ten moves of its own: the two sets of turns are nearly the same.
     errors = {"ours": clustered_error(mine), "other": clustered_error(theirs)}
