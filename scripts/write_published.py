@@ -1,6 +1,6 @@
 """Write the calibration `rybka3-d13`: the published table of 2011.
 
-Run from the root, with the typed table at hand: python scripts/write_published.py
+Run from the root: python scripts/write_published.py
 
 Sources: K. W. Regan and G. McC. Haworth, Intrinsic Chess Ratings (AAAI 2011), section 7: 22 rows of
 three periods; the compendium of 2012: IPR = 3571 - 15413 AE_e.
@@ -19,7 +19,7 @@ from milepost.intrinsic.calibration.maps import CENTRE, LINE, UNIT, RatingMap
 from milepost.intrinsic.calibration.paths import LinePath
 from milepost.intrinsic.calibration.player_variation import PlayerVariation
 
-TABLE = Path("../shared/reference/ipr2011_table.csv")
+TABLE = Path("tests/data/ipr2011_table.csv")
 """Section 7 of the paper, typed: period, elo, s, c, c_fit, s_fit, projections in per cent, Qfit."""
 NOTES = (
     "these numbers are of Rybka 3 at depth 13, whose scale no engine shares: for comparison alone",
