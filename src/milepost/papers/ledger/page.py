@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from milepost import __version__
+from milepost.io.files import write_table
 from milepost.papers.charts import named_points
 from milepost.papers.experiment import HOLDS, Experiment, Finding
 from milepost.papers.ledger.claim import Claim, ledger
@@ -103,6 +104,29 @@ def ledger_table(found: Mapping[str, Finding]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema_overrides=numbers, infer_schema_length=None)
 
 
+def shown_table(part: pl.DataFrame) -> pl.DataFrame:
+    """Return rows of the ledger as a page shows them: fewer columns, numbers with their units."""
+
+    def number(name: str) -> pl.Expr:
+        return pl.col(name).round_sig_figs(3).cast(pl.String)
+
+    spread = pl.concat_str(
+        number("effect"), pl.lit(" ["), number("low"), pl.lit(", "), number("high"), pl.lit("]")
+    )
+    return part.select(
+        "claim",
+        pl.concat_str(pl.lit("“"), "the paper's words", pl.lit("” ("), "where", pl.lit(")")).alias(
+            "the paper says"
+        ),
+        "the number that decides",
+        "rule",
+        spread.fill_null("").alias("found, 95 %"),
+        pl.concat_str(pl.col("n").cast(pl.String), pl.lit(" "), "of").fill_null("").alias("from"),
+        "power",
+        "verdict",
+    )
+
+
 def rule_scale(found: Mapping[str, Finding], kind: type[Above] | type[Within]) -> pl.DataFrame:
     """Return effects on the scale of their rules, for a chart.
 
@@ -169,7 +193,8 @@ def write_ledger(known: Iterable[Experiment], out: Path) -> Path:
     for (paper,), part in table.with_columns(
         pl.col("claim").str.split("-").list.first().alias("paper")
     ).group_by("paper", maintain_order=True):
-        sections.append(Table(f"Claims: {paper}", part.drop("paper"), most=200))
+        sections.append(Table(f"Claims: {paper}", shown_table(part), most=200, digits={"power": 2}))
+    write_table(table, out / "ledger.csv")
     made: dict[str, Any] = {"made_by": f"milepost {__version__}", "command": "reproduce"}
     page = Page("The ledger of claims", tuple(sections), made, lead=f"Claims: {lead}.")
     write_page(page, out / "ledger.html")
