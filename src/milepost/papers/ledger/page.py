@@ -203,13 +203,14 @@ def write_ledger(known: Iterable[Experiment], out: Path) -> Path:
 
 _ABOUT = (
     "Every sentence of the papers that can be right or wrong, the number that decides, and the "
-    "rule, which was fixed before the number was seen on these turns. A claim holds if the whole "
+    "rule. A claim holds if the whole "
     "95 % interval lies where its rule says, it does not hold if the whole interval lies where it "
     "says it does not; else there is too little data. Errors of turns are clustered by game. The "
     "power is how likely the rule finds that a claim holds which is true in the size it names.\n\n"
     "The claims of 2007 are judged on a table of results that had been looked at before: their "
-    "verdicts are exploratory, and most of their rules are words. Those of 2009 and 2011 are "
-    "judged on turns that no rule had seen."
+    "verdicts are exploratory, and most of their rules are words. The rules of 2009 and 2011 were "
+    "fixed on other turns than those that they are meant for; how many turns were left out as seen "
+    "stands in each result."
 )
 
 
