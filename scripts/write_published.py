@@ -1,11 +1,9 @@
-"""Write the calibration `rybka3-d13`: what is known here of the published table of 2011.
+"""Write the calibration `rybka3-d13`: the published table of 2011.
 
 Run from the root: python scripts/write_published.py
 
-Sources: K. W. Regan and G. McC. Haworth, Intrinsic Chess Ratings (AAAI 2011), years 2006-2009: s
-and c at 2700, s at 1600, match rates at 2700, 2100 and 1600, and the band 0.430 to 0.545 of c; the
-compendium of 2012: IPR = 3571 - 15413 AE_e. The other rows of its three periods could not be
-checked against a copy of the paper, and are left out rather than typed from memory.
+Sources: K. W. Regan and G. McC. Haworth, Intrinsic Chess Ratings (AAAI 2011), section 7: 22 rows of
+three periods; the compendium of 2012: IPR = 3571 - 15413 AE_e.
 """
 
 from __future__ import annotations
@@ -21,17 +19,12 @@ from milepost.intrinsic.calibration.maps import CENTRE, LINE, UNIT, RatingMap
 from milepost.intrinsic.calibration.paths import LinePath
 from milepost.intrinsic.calibration.player_variation import PlayerVariation
 
-S_2700, C_2700, S_1600 = 0.078, 0.502, 0.165
-C_1600 = 0.430  # the low end of the band of all mileposts: the paper's own value was not at hand
-ROWS = [
-    {"period": "2006-2009", "milepost": 1600.0, "s": S_1600, "c": None, "mm_actual": 0.429},
-    {"period": "2006-2009", "milepost": 2100.0, "s": None, "c": None, "mm_actual": 0.477},
-    {"period": "2006-2009", "milepost": 2700.0, "s": S_2700, "c": C_2700, "mm_actual": 0.563},
-]
+TABLE = Path("tests/data/ipr2011_table.csv")
+"""Section 7 of the paper, typed: period, elo, s, c, c_fit, s_fit, projections in per cent, Qfit."""
 NOTES = (
     "these numbers are of Rybka 3 at depth 13, whose scale no engine shares: for comparison alone",
-    "only what could be checked is here (2006-2009): s at 1600 and 2700, c at 2700, match rates",
-    "c at 1600 is taken as the low end of the published band",
+    "the mileposts are the 22 rows of the paper's section 7",
+    "the map is a line through ln s_fit of 2006-2009, and its c is the paper's c_fit",
     "errors of the map and the variation of players were not published: 150 and 200 points assumed",
     "the compendium of 2012 reads a rating as 3571 - 15413 x AE_e on its own reference set",
 )
@@ -39,15 +32,15 @@ NOTES = (
 
 def main() -> None:
     """Write the file."""
-    slope = (np.log(S_2700) - np.log(S_1600)) / 1100
-    c_slope = (C_2700 - C_1600) / 1100
+    rows = pl.read_csv(TABLE).rename({"elo": "milepost"})
+    rates = [(pl.col(f"mm_{kind}") / 100).round(4) for kind in ("projected", "actual")]
+    rows = rows.with_columns(pl.col("milepost").cast(pl.Float64), *rates)
+    main_years = rows.filter(pl.col("period") == "2006-2009")
+    elo = main_years["milepost"].to_numpy()
+    slope, level = np.polyfit(elo, np.log(main_years["s_fit"].to_numpy()), 1)
+    c_slope, c_level = np.polyfit(elo, main_years["c_fit"].to_numpy(), 1)
     coefficients = np.array(
-        [
-            np.log(S_1600) + slope * (CENTRE - 1600),
-            slope * UNIT,
-            C_1600 + c_slope * (CENTRE - 1600),
-            c_slope * UNIT,
-        ]
+        [level + slope * CENTRE, slope * UNIT, c_level + c_slope * CENTRE, c_slope * UNIT]
     )
     path = LinePath(ChoiceModel(), coefficients, np.zeros((4, 4)), (1600.0, 2700.0), CENTRE, UNIT)
     # Not published: rather too wide than too narrow.
@@ -61,8 +54,8 @@ def main() -> None:
         map=RatingMap(LINE, path),
         variation=unknown,
         map_error=(np.array([0.0, 4000.0]), np.full(2, 150.0)),
-        mileposts=pl.DataFrame(ROWS),
-        c_line=(C_1600 - c_slope * 1600, c_slope),
+        mileposts=rows,
+        c_line=(float(c_level), float(c_slope)),
         tried=pl.DataFrame({"map": [LINE], "admitted": [False]}),
         gate=pl.DataFrame(),
         notes=NOTES,

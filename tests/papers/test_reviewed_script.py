@@ -36,10 +36,10 @@ def test_truncation_by_hand() -> None:
 def test_the_full_method_calibrates_itself() -> None:
     cohorts = cohorts_of(make_table(LEVELS, 900, 41))
     # A way that is the full method under another name, and one that sees nothing but two moves.
-    ways = {FULL: Way(Scale()), "again": Way(Scale()), "two moves": Way(Scale(), 2)}
+    ways = {FULL: Way(Scale()), "win probability": Way(Scale()), "five moves": Way(Scale(), 2)}
     table, scales = rate_ways(cohorts, ways)
     means = {row["way"]: row for row in way_table(table).iter_rows(named=True)}
-    assert means["again"]["moved by, root mean square"] == pytest.approx(0.0, abs=1e-9)
+    assert means["win probability"]["moved by, root mean square"] == pytest.approx(0.0, abs=1e-9)
     again, two = way_findings(table)
     assert again.verdict == HOLDS
     assert two.verdict == FAILS

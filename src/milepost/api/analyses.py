@@ -29,6 +29,7 @@ from milepost.analysis.run.run import engine_setup, wanted_jobs
 from milepost.analysis.run.state import RunState
 from milepost.analysis.store.shards import ShardProblem
 from milepost.analysis.store.store import EvaluationStore
+from milepost.analysis.tablebases import Endgames, add_endgames
 from milepost.errors import EngineError, InputError, OutputError
 from milepost.games.load import read_games, read_turns
 from milepost.games.players.find import PlayerFinder
@@ -52,6 +53,7 @@ __all__ = [
     "engine_setups",
     "export_evaluations",
     "import_evaluations",
+    "judge_endgames",
     "make_plan",
     "merge_stores",
     "open_store",
@@ -395,6 +397,26 @@ class Merged:
     differing: int
     """Evaluations that both have, with other values: the first store's stay. There should be
     none."""
+
+
+def judge_endgames(store: Store, tables: str | Path, *, setup: str | None = None) -> Endgames:
+    """Store a set-up's evaluations again, with the values of Syzygy tables where they reach.
+
+    Parameters
+    ----------
+    store
+        The store.
+    tables
+        The folder with the tables.
+    setup
+        The set-up's digest, if the store holds several.
+
+    Raises
+    ------
+    InputError
+        If the folder holds no tables.
+    """
+    return add_endgames(open_store(store), tables, setup=setup)
 
 
 def merge_stores(store: Store, others: Inputs) -> list[Merged]:

@@ -207,6 +207,9 @@ EXAMPLES: dict[str, Examples] = {
     "store merge": (
         ("milepost store merge all office laptop", "put two stores into one; all is made if new"),
     ),
+    "store endgames": (
+        ("milepost store endgames evals --syzygy tables", "the tables judge small endgames"),
+    ),
     "store export": (("milepost store export evals -o evals.csv", "evaluations as a table"),),
     "store import": (
         ("milepost store import evals lichess.pgn --kind eval", "take over %eval comments"),

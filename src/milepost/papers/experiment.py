@@ -40,6 +40,22 @@ class Finding:
     """What these data say: numbers with their errors."""
     verdict: Verdict
     """Holds, does not hold, or too little data."""
+    key: str = ""
+    """The claim's name in the ledger."""
+    effect: float | None = None
+    """The number that decides."""
+    low: float | None = None
+    """The lower end of its 95 % interval."""
+    high: float | None = None
+    """The upper end."""
+    power: float | None = None
+    """Probability that the rule says *holds* if the claim is true in the size that it names."""
+    p: float | None = None
+    """The p-value of the rule's limit."""
+    n: int | None = None
+    """How many of `unit` the number rests on; None = as many as the experiment's."""
+    unit: str | None = None
+    """Turns, games …; None = the experiment's."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +117,7 @@ MODULES: tuple[str, ...] = (
     "ttt2007.draws",
     "ttt2007.top",
     "ipr2011.table",
+    "ipr2011.context",
     "ipr2011.inflation",
     "ipr2011.scale",
     "ipr2011.signs",
@@ -112,6 +129,7 @@ MODULES: tuple[str, ...] = (
     "ipr2011.ratings",
     "agents2009.bands",
     "agents2009.results",
+    "agents2009.robustness",
     "reviewed_script",
 )
 """The modules of this folder that register experiments, in the order of the index."""

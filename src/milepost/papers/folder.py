@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,9 @@ import polars as pl
 from milepost.papers.code import code_digest
 from milepost.papers.experiment import MissingDataError
 
+PLAN = "bullet"
+"""The plan whose evaluations count where a store holds several set-ups."""
+_KEY = "position key"
 _GAMES = ("mileposts", "lichess", "engines")
 """Folders whose games are looked at for positions that several games share."""
 
@@ -34,6 +37,14 @@ class Folder:
     """Where tables that took long to make are kept."""
     workers: int = 1
     """Processes."""
+    drawn: Path | None = None
+    """A folder of turns tables that were drawn beforehand, one a collection, such as
+    ``mileposts-2011-2014.parquet``: then only these turns count. None = all turns of the games."""
+    seen: tuple[Path, ...] = ()
+    """Stores, or tables with a column `fen` or `position`: turns in these positions are left out,
+    because rules were made on them."""
+    left_out: dict[str, int] = field(default_factory=dict, compare=False)
+    """How many turns were left out as seen, by collection; filled while experiments run."""
 
     def path(self, *parts: str) -> Path:
         """Return a path in the folder.
@@ -68,9 +79,11 @@ class Folder:
         return EvaluationStore(str(self.store))
 
     def turns(self, *parts: str) -> pl.DataFrame:
-        """Return the turns of the PGN files at a path in the folder; kept in `work`."""
+        """Return the turns of the PGN files at a path, or those drawn of them; kept in `work`."""
         from milepost.games.load import read_turns
 
+        if self.drawn is not None:
+            return pl.read_parquet(self._drawn(*parts))
         source = self.path(*parts)
 
         def make() -> pl.DataFrame:
@@ -79,13 +92,12 @@ class Folder:
         return self.kept("turns-" + "-".join(parts), _stamps(source), make)
 
     def decisions(
-        self, *parts: str, extra: Sequence[str] = (), setup: str | None = None, **options: Any
+        self, *parts: str, extra: Sequence[str] = (), plan: str = PLAN, **options: Any
     ) -> pl.DataFrame:
         """Return the evaluated decisions of the PGN files at a path in the folder; kept in `work`.
 
-        Turns in positions that several games share are left out: they are opening theory, and the
-        store may hold them only because another game was analysed, so that they would come in
-        besides the turns that were drawn for this one.
+        Unless the turns were drawn beforehand, those in positions that several games share are
+        left out: the store may hold them only because another game was analysed.
 
         Parameters
         ----------
@@ -93,8 +105,8 @@ class Folder:
             The path, such as ``"mileposts", "2011-2014"``.
         extra
             Columns of the turns table to keep beside those of the spreads table.
-        setup
-            The set-up, if the store holds several.
+        plan
+            The plan of the evaluations, if the store holds several set-ups.
         **options
             See `milepost.analysis.spreads.build.make_spreads`.
 
@@ -107,7 +119,8 @@ class Folder:
         from milepost.analysis.store.positions import stored_positions
 
         evaluations = self.evaluations
-        source = self.path(*parts)
+        source = self.path(*parts) if self.drawn is None else self._drawn(*parts)
+        setup = self.setup(plan)
 
         def make() -> pl.DataFrame:
             turns = self.turns(*parts)
@@ -115,15 +128,60 @@ class Folder:
             wanted = [name for name in extra if name not in table.columns]
             columns = turns.select("game_id", "ply", *wanted, pl.col("position").alias("_at"))
             table = table.join(columns, on=["game_id", "ply"], how="left", maintain_order="left")
-            keys = stored_positions(table["_at"]).hash(seed=0)
-            return table.filter(~keys.is_in(self.shared_positions.implode())).drop("_at")
+            keys = stored_positions(table["_at"]).hash(seed=0).alias(_KEY)
+            table = table.drop("_at").hstack([keys])
+            if self.drawn is not None:
+                return table
+            return table.filter(~pl.col(_KEY).is_in(self.shared_positions.implode()))
 
         shards = [each.name for each in evaluations.files()]
-        stamps = [*_stamps(source), *shards, *extra, repr(setup), repr(sorted(options.items()))]
+        stamps = [*_stamps(source), *shards, *extra, setup, repr(sorted(options.items()))]
         table = self.kept("decisions-" + "-".join(parts), stamps, make)
-        if not len(table):
+        fresh = table.filter(~pl.col(_KEY).is_in(self.seen_positions.implode())).drop(_KEY)
+        if self.seen:
+            self.left_out["/".join(parts)] = len(table) - len(fresh)
+        if not len(fresh):
             raise MissingDataError(f"the store holds no evaluations of the turns of {source}")
-        return table
+        return fresh
+
+    def setup(self, plan: str = PLAN) -> str:
+        """Return the digest of the store's only set-up, or of its first one of a plan.
+
+        Raises
+        ------
+        MissingDataError
+            If the store has several, and none of that plan.
+        """
+        setups = self.evaluations.known_setups()
+        ours = [key for key, about in setups.items() if about["plan"].split()[0] == plan]
+        if len(setups) == 1:
+            return str(next(iter(setups)))
+        if not ours:
+            raise MissingDataError(f"the store holds no evaluations of the plan {plan}")
+        return str(ours[0])
+
+    @cached_property
+    def seen_positions(self) -> pl.Series:
+        """Hashes of the positions, as the store names them, that were looked at before."""
+        from milepost.analysis.store.positions import stored_positions
+        from milepost.analysis.store.store import EvaluationStore
+
+        keys = [pl.Series("key", [], dtype=pl.UInt64)]
+        for path in self.seen:
+            files = EvaluationStore(str(path)).files() if path.is_dir() else [path]
+            for file in files:
+                column = "fen" if "fen" in pl.read_parquet_schema(file) else "position"
+                positions = pl.read_parquet(file, columns=[column])[column].unique()
+                keys.append(stored_positions(positions).hash(seed=0).alias("key"))
+        return pl.concat(keys).unique()
+
+    def _drawn(self, *parts: str) -> Path:
+        """The table of the turns that were drawn of a collection."""
+        assert self.drawn is not None
+        found = self.drawn / ("-".join(parts).removesuffix(".pgn") + ".parquet")
+        if not found.exists():
+            raise MissingDataError(f"{found} is not there: no turns were drawn of that collection")
+        return found
 
     @cached_property
     def shared_positions(self) -> pl.Series:

@@ -27,9 +27,16 @@ from milepost.papers.experiment import (
 )
 from milepost.papers.folder import Folder
 from milepost.papers.ipr2011.data import EloScale, cohorts_of, elo_scale, reference_decisions
+from milepost.papers.ledger.claim import decide
 from milepost.papers.statistics import Estimate, first_options, mean_of
 
 WIDTH = 5
+_KEYS = {
+    "five moves": "script-five",
+    "win probability": "script-win",
+    "win probability, five moves": "script-both",
+}
+"""The claims about the ways."""
 FULL = "full"
 _SMALL = 0.5
 """Of the standard error of a rating: what moves it less does not matter."""
@@ -139,8 +146,8 @@ def way_findings(table: pl.DataFrame) -> tuple[Finding, ...]:
         if error > 500:
             verdict = TOO_LITTLE
         answers.append(
-            Finding(
-                f"{name}: calibrated in its own right, it gives the same Elo as the full method",
+            decide(
+                _KEYS[name],
                 f"ratings move by {row['moved by, mean']:+.0f} on average, {moved:.0f} root mean "
                 f"square, where the error of the full method's own is {error:.0f}; off the rating "
                 f"by {row['off the rating, root mean square']:.0f} against "
@@ -175,8 +182,8 @@ def naive_finding(table: pl.DataFrame) -> Finding:
     """Judge five moves without a calibration of their own."""
     shift = table["shift"].to_numpy()
     mean: Estimate = mean_of(shift, np.arange(len(shift)))
-    return Finding(
-        "five moves can be read off the scale of the full method",
+    return decide(
+        "script-naive",
         f"ratings shift by {mean.show(0, sign=True)} Elo, {np.abs(shift).max():.0f} at most; "
         f"{int(table['left out'].sum())} choices outside the five are lost",
         HOLDS if abs(mean.value) < 50 and abs(mean.z) < 3 else FAILS,

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from milepost import __version__
 from milepost.errors import MilepostError, OutputError
@@ -24,7 +24,11 @@ from milepost.papers.folder import Folder
 from milepost.report.charts import save_chart
 from milepost.report.pages import Chart, Page, Table, Text, write_page
 
+if TYPE_CHECKING:
+    import polars as pl
+
 _STORE = "(store)"
+_DRAWN = "(drawn turns)"
 _RESULT = "result.json"
 
 State = Literal["done", "kept", "missing", "failed"]
@@ -44,6 +48,12 @@ class WatchedFolder(Folder):
         found = super().path(*parts)
         self.used["/".join(parts)] = None
         return found
+
+    def turns(self, *parts: str) -> pl.DataFrame:
+        """Return turns, and remember that drawn tables were read."""
+        if self.drawn is not None:
+            self.used[_DRAWN] = None
+        return super().turns(*parts)
 
     @cached_property
     def evaluations(self) -> Any:
@@ -69,7 +79,7 @@ class Done:
     @property
     def findings(self) -> list[Finding]:
         """Its findings; none unless it is done or kept."""
-        return [] if self.result is None else _findings(self.result)
+        return [] if self.result is None else findings_of(self.result)
 
 
 def run_experiment(
@@ -97,7 +107,9 @@ def run_experiment(
     old = read_result(target)
     if not again and old is not None and _unchanged(old, experiment, folder):
         return Done(experiment, "kept", result=old)
-    watched = WatchedFolder(folder.root, folder.store, folder.work, folder.workers)
+    watched = WatchedFolder(
+        folder.root, folder.store, folder.work, folder.workers, folder.drawn, folder.seen
+    )
     try:
         outcome = experiment.run(watched)
     except MissingDataError as error:
@@ -111,6 +123,7 @@ def run_experiment(
         "command": f"reproduce {experiment.name}",
         "code": code_digest(experiment.run),
         "inputs": {name: _digest(folder, name) for name in watched.used},
+        "left_out_as_seen": dict(sorted(watched.left_out.items())),
     }
     return Done(experiment, "done", result=_write(target, experiment, outcome, made, old))
 
@@ -140,7 +153,7 @@ def write_index(known: Iterable[Experiment], done: Iterable[Done], out: Path) ->
         counts = {"holds": 0, "does not hold": 0, "too little data": 0}
         if result is not None and not state:
             links[each.name] = f"{each.name}/index.html"
-            for finding in _findings(result):
+            for finding in findings_of(result):
                 counts[finding.verdict] += 1
                 claims.append({
                     "experiment": each.name, "claim": finding.claim, "found": finding.found,
@@ -148,8 +161,10 @@ def write_index(known: Iterable[Experiment], done: Iterable[Done], out: Path) ->
                 })  # fmt: skip
             state = f"{result['n']:,} {result['unit']}"
         overview.append({**row, **counts, "data": state or "not run"})
+    pages = pl.DataFrame({"page": ["ledger"], "about": ["every claim, its rule and its result"]})
     sections: list[Text | Table | Chart] = [
-        Table("Experiments", pl.DataFrame(overview), links=links)
+        Table("Pages", pages, links={"ledger": "ledger.html"}),
+        Table("Experiments", pl.DataFrame(overview), links=links),
     ]
     if claims:
         sections.append(Table("Claims", pl.DataFrame(claims), links=links))
@@ -169,8 +184,9 @@ def counts_of(findings: Iterable[Finding]) -> dict[str, int]:
     return counts
 
 
-def _findings(result: Mapping[str, Any]) -> list[Finding]:
-    return [Finding(f["claim"], f["found"], f["verdict"]) for f in result["findings"]]
+def findings_of(result: Mapping[str, Any]) -> list[Finding]:
+    """Return the findings that stand in a result."""
+    return [Finding(**each) for each in result["findings"]]
 
 
 def _unchanged(old: Mapping[str, Any], experiment: Experiment, folder: Folder) -> bool:
@@ -192,6 +208,12 @@ def _digest(folder: Folder, name: str) -> str:
             f"{each.relative_to(folder.store)} {each.stat().st_size}"
             for each in sorted(folder.store.rglob("*.parquet"))
         ]
+        return hashlib.sha256("\n".join(facts).encode("utf-8")).hexdigest()[:16]
+    if name == _DRAWN:
+        tables = [] if folder.drawn is None else sorted(folder.drawn.glob("*.parquet"))
+        facts = [
+            f"{each.name} {_file_digest(each, each.stat().st_mtime_ns)}" for each in tables
+        ] + [str(each) for each in folder.seen]
         return hashlib.sha256("\n".join(facts).encode("utf-8")).hexdigest()[:16]
     path = folder.root / name
     if not path.exists():
@@ -236,13 +258,21 @@ def _write(
         "data": outcome.data,
         "n": outcome.n,
         "unit": outcome.unit,
-        "findings": [{**asdict(finding), "n": outcome.n} for finding in outcome.findings],
+        "findings": [_told(finding, outcome) for finding in outcome.findings],
         "notes": list(outcome.notes),
         "files": [*files, "index.html"],
         "made": dict(made),
     }
     write_text(target / _RESULT, json.dumps(result, indent=1, ensure_ascii=False) + "\n")
     return result
+
+
+def _told(finding: Finding, outcome: Outcome) -> dict[str, Any]:
+    """A finding with what it leaves to its experiment."""
+    told = asdict(finding)
+    told["n"] = outcome.n if finding.n is None else finding.n
+    told["unit"] = outcome.unit if finding.unit is None else finding.unit
+    return told
 
 
 def page_of(experiment: Experiment, outcome: Outcome, made: Mapping[str, Any]) -> Page:

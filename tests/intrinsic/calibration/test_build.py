@@ -23,8 +23,11 @@ from milepost.intrinsic.calibration.calibration import (
     shipped_calibrations,
 )
 from milepost.intrinsic.calibration.maps import fit_map, read_error
+from milepost.intrinsic.calibration.published import published_agents
 from milepost.intrinsic.calibration.variance_components import RatedTurns
 from milepost.intrinsic.rating.likelihood_grid import climb, greatest
+
+DATA = Path(__file__).parents[2] / "data"
 
 TRUTH = league(130, 4, 12, players_sd=60.0, form_sd=100.0, seed=21)
 
@@ -241,3 +244,22 @@ def test_the_published_table_does_not_carry_over() -> None:
     with pytest.raises(InputError, match="does not carry over"):
         published.refuse_other("anything")
     assert published.refuse_other("anything", force=True)
+
+
+def test_the_published_tables_are_whole() -> None:
+    typed = pl.read_csv(DATA / "ipr2011_table.csv").cast({"elo": pl.Float64})
+    rows = load_calibration("rybka3-d13").mileposts
+    assert len(rows) == len(typed) == 22
+    both = rows.join(typed, left_on=["period", "milepost"], right_on=["period", "elo"])
+    assert len(both) == 22
+    for name in ("s", "c", "c_fit", "s_fit", "ad_projected", "ad_actual", "qfit"):
+        assert both[name].to_list() == both[f"{name}_right"].to_list()
+    for name in ("mm_projected", "mm_actual"):
+        assert both[name].to_list() == pytest.approx((both[f"{name}_right"] / 100).to_list())
+    # The map's c is the paper's c_fit: 0.436 at 1600, 0.007 more every 100 Elo.
+    line = load_calibration("rybka3-d13").c_line
+    assert line is not None
+    assert line[0] + line[1] * 1600 == pytest.approx(0.436, abs=1e-4)
+    agents = pl.read_csv(DATA / "agents2009_tables.csv")
+    assert published_agents("I+II")["c_mean"].to_list() == agents["c_mean"].to_list()[:7]
+    assert published_agents("III")["count"].to_list() == [313, 313, 578, 1204]

@@ -28,9 +28,11 @@ from milepost.papers.agents2009.results import (
     result_findings,
     result_table,
 )
+from milepost.papers.agents2009.robustness import ratio_of, rise
 from milepost.papers.experiment import FAILS, HOLDS, TOO_LITTLE
 from milepost.papers.folder import Folder
 from milepost.papers.ipr2011.data import cohorts_of
+from milepost.papers.statistics import first_options
 
 LEVELS = [1600.0, 1900.0, 2200.0, 2500.0]
 
@@ -90,16 +92,15 @@ def test_errors_by_games_see_what_the_posterior_does_not() -> None:
 def test_the_width_shrinks_with_the_root_of_the_data() -> None:
     cohorts = cohorts_of(make_table([2000.0, 2400.0], 1200, 34, agent=rising))
     paths = path_table(cohorts)
-    constant, settles = learning_findings(paths)
-    assert constant.verdict == HOLDS
-    assert settles.verdict == HOLDS
+    settles, falls, asymptote = learning_findings(paths)
+    assert [settles.verdict, falls.verdict, asymptote.verdict] == [HOLDS, HOLDS, FAILS]
     assert paths.filter(pl.col("Elo") == "2000")["Turns"].to_list()[:2] == [25, 50]
     # A posterior that does not shrink is told.
-    stuck = paths.with_columns((0.05 * pl.col("Turns").sqrt()).alias("sd √n"))
-    assert learning_findings(stuck)[0].verdict == FAILS
+    stuck = paths.with_columns((0.05 + 1 / pl.col("Turns") ** 2).alias("sd"))
+    assert [each.verdict for each in learning_findings(stuck)[1:]] == [FAILS, HOLDS]
 
 
-@pytest.mark.parametrize(("gain", "verdict"), [(0.4, HOLDS), (0.0, TOO_LITTLE), (-0.4, FAILS)])
+@pytest.mark.parametrize(("gain", "verdict"), [(0.4, HOLDS), (-0.4, FAILS)])
 def test_winners_and_losers_are_judged_by_the_truth(gain: float, verdict: str) -> None:
     parts = [
         make_table(LEVELS, 400, 35 + place, agent=partial(of_competence, c))
@@ -116,15 +117,16 @@ def test_winners_and_losers_are_judged_by_the_truth(gain: float, verdict: str) -
     assert abs(difference.value - gain) < 3 * difference.se
     findings = result_findings(table)
     assert findings[0].verdict == verdict
-    assert findings[1].verdict == TOO_LITTLE
+    # Who drew is set against who won: the other way round.
+    assert findings[1].verdict == (FAILS if gain > 0 else HOLDS)
+    assert findings[2].verdict == TOO_LITTLE
 
 
 def test_the_range_of_the_prior_matters_only_if_it_is_narrow() -> None:
     table = make_table([2000.0], 600, 39, agent=lambda _: ReferenceAgent(c=1.3))
     found = prior_table({"won": Spreads.from_table(table)})
-    wide, narrow = prior_findings(found)
+    (wide,) = prior_findings(found)
     assert wide.verdict == HOLDS
-    assert narrow.verdict == HOLDS
     assert len(found) == 2 * len(RANGES)
     cut = found.filter((pl.col("to") == 1.0) & (pl.col("turns") == "all"))
     assert cut["mean"].item() < 1.0
@@ -134,3 +136,21 @@ def test_the_range_of_the_prior_matters_only_if_it_is_narrow() -> None:
 def test_the_book_is_twelve_moves_and_nothing_is_cut_off(simulated_folder: Folder) -> None:
     frame = band_decisions(simulated_folder)
     assert frame["move_number"].to_numpy().min() == 13
+
+
+def test_robustness_on_agents_of_known_competence() -> None:
+    spreads = Spreads.from_table(make_table(LEVELS, 150, 51, agent=rising))
+
+    def same(each: Spreads) -> Spreads:
+        return each
+
+    def fewer(each: Spreads) -> Spreads:
+        return first_options(each, 5, bounded=False)
+
+    nothing = ratio_of(spreads, same, same, rise, draws=8)
+    assert (nothing.value, nothing.se) == (0.0, 0.0)
+    # The agent chooses among all moves by the same law: five of them show the same competence.
+    five = ratio_of(spreads, fewer, same, lambda each: fit_reference(each).mean, draws=8)
+    assert abs(five.value) < 4 * max(five.se, 3.0)
+    truth = 100 * (rising(2500).c - rising(1600).c) / 900
+    assert rise(spreads) == pytest.approx(truth, rel=0.5)

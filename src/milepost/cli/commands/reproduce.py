@@ -31,11 +31,31 @@ def reproduce(
             "--store", metavar="DIR", help="Evaluation store, for experiments about moves."
         ),
     ] = None,
+    turns: Annotated[
+        str | None,
+        typer.Option(
+            "--turns",
+            metavar="DIR",
+            help="Folder of turns tables drawn beforehand, one per collection: use only these.",
+        ),
+    ] = None,
+    seen: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--seen",
+            metavar="PATH",
+            help="A store, or a table with fen or position: turns in these positions are left "
+            "out; repeatable.",
+        ),
+    ] = None,
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="OUT", help="Folder to write.")
     ] = "reproduced",
     everything: Annotated[bool, typer.Option("--all", help="Run all experiments.")] = False,
-    listed: Annotated[bool, typer.Option("--list", help="List the experiments.")] = False,
+    listed: Annotated[
+        bool,
+        typer.Option("--list", help="List experiments and claims, with the results in OUT."),
+    ] = False,
     again: Annotated[
         bool, typer.Option("--again", help="Run even what has not changed since last time.")
     ] = False,
@@ -55,12 +75,12 @@ def reproduce(
     from milepost.errors import InputError
     from milepost.papers.experiment import experiments, find_experiments
     from milepost.papers.folder import Folder
+    from milepost.papers.ledger.page import ledger_text, write_ledger
     from milepost.papers.run import run_experiment, write_index
 
     known = experiments()
     if listed:
-        rows = [(each.name, each.paper, each.title) for each in known.values()]
-        show.print_table(("name", "paper", "about"), rows)
+        typer.echo(ledger_text(known, Path(output)))
         return
     if bool(names) == everything:
         raise InputError("say which experiments, by name or year, or --all; --list tells them")
@@ -71,13 +91,22 @@ def reproduce(
         raise InputError(f"--data: {data} is no folder")
     if store is not None and not Path(store).is_dir():
         raise InputError(f"--store: {store} is no folder")
+    if turns is not None and not Path(turns).is_dir():
+        raise InputError(f"--turns: {turns} is no folder")
+    for path in seen or ():
+        if not Path(path).exists():
+            raise InputError(f"--seen: {path} is not there")
     out = Path(output)
-    folder = Folder(Path(data), Path(store) if store else None, out / "work", workers)
+    folder = Folder(
+        Path(data), Path(store) if store else None, out / "work", workers,
+        Path(turns) if turns else None, tuple(map(Path, seen or ())),
+    )  # fmt: skip
     done: list[Done] = []
     for number, each in enumerate(chosen, 1):
         with show.progress(f"[{number}/{len(chosen)}] {each.name}", quiet=quiet):
             done.append(run_experiment(each, folder, out, again=again))
         _tell(done[-1])
+    write_ledger(known.values(), out)
     where = write_index(known.values(), done, out)
     if not quiet:
         _summarise(done, str(where))

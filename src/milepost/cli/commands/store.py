@@ -1,4 +1,4 @@
-"""The commands on an evaluation store: info, verify, compact, merge, export, import."""
+"""The commands on an evaluation store: info, verify, compact, merge, endgames, export, import."""
 
 from __future__ import annotations
 
@@ -91,6 +91,31 @@ def merge(
                 "position of ours but other values; ours stay",
                 err=True,
             )
+
+
+@store_app.command(cls=Command)
+def endgames(
+    folder: Folder,
+    syzygy: Annotated[
+        str, typer.Option("--syzygy", metavar="TABLES", help="The folder with Syzygy tables.")
+    ],
+    setup: Annotated[
+        str | None,
+        typer.Option("--setup", help="Digest of the set-up, if the store holds several."),
+    ] = None,
+) -> None:
+    """Let Syzygy tables judge the endgames.
+
+    Stores the evaluations again with the tables' values, as a set-up of their own, whose digest
+    names the tables.
+    """
+    from milepost.api.analyses import judge_endgames
+
+    found = judge_endgames(folder, syzygy, setup=setup)
+    typer.echo(
+        f"{found.judged:,} evaluations judged by the tables, {found.kept:,} left as they were: "
+        f"set-up {found.setup.digest}"
+    )
 
 
 @store_app.command(cls=Command)

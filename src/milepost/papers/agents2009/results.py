@@ -7,6 +7,7 @@ import polars as pl
 
 from milepost.choice import Spreads
 from milepost.fit import fit_reference
+from milepost.intrinsic.calibration.published import published_agents
 from milepost.papers.agents2009.bands import band_decisions, clustered_error
 from milepost.papers.charts import points
 from milepost.papers.experiment import (
@@ -16,11 +17,11 @@ from milepost.papers.experiment import (
     Finding,
     MissingDataError,
     Outcome,
-    Verdict,
     experiment,
 )
 from milepost.papers.folder import Folder
 from milepost.papers.ipr2011.data import FEWEST
+from milepost.papers.ledger.claim import decide, judge, too_little
 from milepost.papers.statistics import Estimate
 
 RESULTS = {1.0: "won", 0.5: "drew", 0.0: "lost"}
@@ -41,7 +42,7 @@ def results(folder: Folder) -> Outcome:
         data="all periods and mileposts: both players have about the same rating",
         n=int(table["n"].sum()),
         findings=result_findings(table),
-        tables={"By result": table},
+        tables={"By result": table, "Beside the paper's Table III": beside_table_three(frame)},
         charts={"c by result": points(shown, "Elo", "c", error="se", colour="Result")},
         notes=(
             "who won is known only after the moves: better moves win, so this is no forecast",
@@ -101,23 +102,37 @@ def contrast(table: pl.DataFrame, first: str, second: str) -> tuple[Estimate, in
 def result_findings(table: pl.DataFrame) -> tuple[Finding, ...]:
     """Judge the order of winners, drawers and losers."""
     answers = []
-    for first, second in (("won", "lost"), ("drew", "lost"), ("won", "drew")):
-        claim = f"those who {first} show more competence than those who {second} (Table III)"
+    for key, first, second in (
+        ("2009-won-lost", "won", "lost"),
+        ("2009-drew-won", "drew", "won"),
+        ("2009-drew-lost", "drew", "lost"),
+    ):
+        n = int(table.filter(pl.col("result").is_in([first, second]))["n"].sum())
         found = contrast(table, first, second)
         if found is None:
-            answers.append(Finding(claim, "no milepost has both", TOO_LITTLE))
+            answers.append(too_little(key, "no milepost has both", n=n))
             continue
-        gap, mileposts = found
-        verdict: Verdict = HOLDS if gap.z > 2 else (FAILS if gap.z < -2 else TOO_LITTLE)
-        answers.append(
-            Finding(
-                claim,
-                f"c differs by {gap.show(3, sign=True)} (z {gap.z:.1f}) over {mileposts} "
-                f"mileposts; {gap.detectable:.3f} would be seen with a power of 80 %",
-                verdict,
-            )
-        )
+        gap, sets = found
+        answers.append(judge(key, gap, f"{gap.show(3, sign=True)} over {sets} mileposts", n=n))
     return tuple(answers)
+
+
+def beside_table_three(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return c of winners, drawers and losers at all mileposts beside the paper's, at 2400."""
+    rows = []
+    for score, name in RESULTS.items():
+        part = frame.filter(pl.col("score") == score)
+        if len(part) >= FEWEST:
+            found = fit_reference(Spreads.from_table(part, depths=False))
+            rows.append((name, found.n, found.mean, found.sd))
+    schema = {"result": pl.String, "n": pl.Int64, "mean, all mileposts": pl.Float64,
+              "sd": pl.Float64}  # fmt: skip
+    ours = pl.DataFrame(rows, schema=schema, orient="row")
+    paper = published_agents("III").select(
+        pl.col("set").alias("result"), pl.col("c_mean").alias("mean, 2009 (2400)"),
+        pl.col("c_sd").alias("scatter over games, 2009"),
+    )  # fmt: skip
+    return ours.join(paper, on="result", how="left")
 
 
 @experiment("2009-prior", paper="2009", title="What the range of the prior does to Table III")
@@ -173,7 +188,7 @@ def prior_table(sets: dict[str, Spreads]) -> pl.DataFrame:
     return pl.DataFrame(rows)
 
 
-def prior_findings(table: pl.DataFrame) -> tuple[Finding, Finding]:
+def prior_findings(table: pl.DataFrame) -> tuple[Finding, ...]:
     """Judge where the range matters."""
     wide = table.filter("holds it")
     narrow = table.filter((pl.col("turns") == "all") & ~pl.col("holds it"))
@@ -189,16 +204,11 @@ def prior_findings(table: pl.DataFrame) -> tuple[Finding, Finding]:
             f"{row['from']:g} to {row['to']:g}"
         )
 
-    matters = len(narrow) > 0 and np.abs(narrow["shift in sd"].to_numpy()).max() > 1
     return (
-        Finding(
-            "a uniform prior whose range holds the posterior changes nothing",
-            f"largest shift {largest:.3f} sd over {len(wide)} fits",
+        decide(
+            "2009-prior",
+            f"largest shift {largest:.3f} sd over {len(wide)} fits; ranges that are too narrow "
+            f"distort: all turns {worst(narrow)}; {FEW} turns {worst(small)}",
             HOLDS if largest < 0.01 and len(wide) else (FAILS if len(wide) else TOO_LITTLE),
-        ),
-        Finding(
-            "a range that is too narrow distorts Table III",
-            f"all turns: {worst(narrow)}; {FEW} turns: {worst(small)}",
-            HOLDS if matters else TOO_LITTLE,
         ),
     )

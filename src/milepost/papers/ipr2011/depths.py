@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import polars as pl
@@ -19,11 +19,11 @@ from milepost.papers.experiment import (
     Finding,
     MissingDataError,
     Outcome,
-    Verdict,
     experiment,
 )
 from milepost.papers.folder import Folder
 from milepost.papers.ipr2011.data import cohorts_of, elo_scale, reference_decisions
+from milepost.papers.ledger.claim import decide, judge
 from milepost.papers.statistics import Estimate, first_options
 
 LEVELS = (1600.0, 2000.0, 2400.0, 2700.0)
@@ -41,7 +41,7 @@ def depth_weights(folder: Folder) -> Outcome:
     if len(spreads.depths) < _FEWEST_DEPTHS:
         raise MissingDataError("the store holds no values at several depths")
     fit = fit_depths(spreads)
-    finding, table = judge_depths(fit)
+    finding, table = judge_depths(fit, len(spreads))
     return Outcome(
         data="the reference period, every turn with its mover's own Elo",
         n=len(spreads),
@@ -60,7 +60,7 @@ def fit_depths(spreads: Spreads) -> SmoothFit:
     return fit_smooth(spreads, model, degree=degrees)
 
 
-def judge_depths(fit: SmoothFit) -> tuple[Finding, pl.DataFrame]:
+def judge_depths(fit: SmoothFit, turns: int) -> tuple[Finding, pl.DataFrame]:
     """Judge whether the weights move deeper; return them at several Elo."""
     scheme = fit.model.depths
     assert scheme is not None
@@ -77,15 +77,14 @@ def judge_depths(fit: SmoothFit) -> tuple[Finding, pl.DataFrame]:
             {"Elo": f"{elo:.0f}", "Depth": depth, "Weight": float(weight)}
             for depth, weight in zip(scheme.depths, weights, strict=True)
         ]
-    verdict: Verdict = HOLDS if slope.z > 3 else (FAILS if slope.z < 0 else TOO_LITTLE)
     shown = ", ".join(f"{mean:.1f} at {elo:.0f}" for elo, mean in means.items())
-    return Finding(
-        "stronger players see deeper: the weights of depths move to greater depths with Elo "
-        "(section 8)",
-        f"mean depth {shown}; ln(w last / w first) rises by {slope.show(2)} in {fit.unit:.0f} Elo "
-        f"(z {slope.z:.1f})",
-        verdict,
-    ), pl.DataFrame(rows)
+    finding = judge(
+        "2011-deeper",
+        Estimate(slope.value * 500 / fit.unit, slope.se * 500 / fit.unit),
+        f"mean depth {shown}; ln(w last / w first) rises by {slope.show(2)} in {fit.unit:.0f} Elo",
+        n=turns,
+    )
+    return finding, pl.DataFrame(rows)
 
 
 @experiment("2011-analysis", paper="2011", title="Depth of analysis and number of moves evaluated")
@@ -166,14 +165,11 @@ def precision_table(kinds: Mapping[str, Mapping[float, Spreads]]) -> pl.DataFram
 
 
 def analysis_findings(table: pl.DataFrame) -> tuple[Finding, ...]:
-    """Judge whether less analysis leaves the conclusions as they are."""
+    """Judge whether less analysis costs little precision."""
     answers = []
-    parts: Sequence[tuple[str, str]] = (
-        ("depth", "two plies less of depth cost little"),
-        ("moves", "ten moves evaluated are enough: the others add little"),
-    )
+    parts = (("depth", "2011-depth-cost"), ("moves", "2011-ten-moves"))
     whole = table.filter(pl.col("analysis").str.starts_with("depth")).row(-1, named=True)
-    for word, claim in parts:
+    for word, key in parts:
         some = table.filter(pl.col("analysis").str.contains(word))
         shown = "; ".join(
             f"{row['analysis']}: Spearman {row['Spearman']:.2f}, {row['Elo error']:.0f} Elo"
@@ -181,9 +177,10 @@ def analysis_findings(table: pl.DataFrame) -> tuple[Finding, ...]:
         )
         text = f"error of a rating from 1,000 turns: {shown}"
         if whole["ln s a 100 Elo"] > -2 * whole["se"] or len(some) < 2:
-            answers.append(Finding(claim, text, TOO_LITTLE))
+            answers.append(decide(key, text, TOO_LITTLE))
             continue
-        less = some.row(-2 if word == "depth" else 1, named=True)
+        # Two plies less than all; the widest cut, twenty moves.
+        less = some.row(-2 if word == "depth" else -1, named=True)
         little = less["Elo error"] < _LITTLE * whole["Elo error"]
-        answers.append(Finding(claim, text, HOLDS if little else FAILS))
+        answers.append(decide(key, text, HOLDS if little else FAILS))
     return tuple(answers)

@@ -5,36 +5,29 @@ The scale is s with c on its line, both of the reference period's mileposts: see
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import polars as pl
-from scipy import stats
 
+from milepost.choice import Spreads
 from milepost.papers.charts import named_points
-from milepost.papers.experiment import (
-    FAILS,
-    HOLDS,
-    TOO_LITTLE,
-    Finding,
-    MissingDataError,
-    Outcome,
-    Verdict,
-    experiment,
-)
+from milepost.papers.experiment import Finding, MissingDataError, Outcome, experiment
 from milepost.papers.folder import Folder
 from milepost.papers.ipr2011.data import (
     FEWEST,
     EloScale,
     cohorts_of,
     elo_scale,
+    milepost_decisions,
     reference_decisions,
 )
 from milepost.papers.ipr2011.inflation import drift_table
-from milepost.papers.ipr2011.speeds import parts_of, rate_table
+from milepost.papers.ipr2011.speeds import parts_of
+from milepost.papers.ledger.claim import judge, too_little
 from milepost.papers.statistics import Estimate
 
 PHASES = ("opening", "middlegame", "endgame")
-_MEANINGFUL = 150.0
-"""Elo: a difference between phases that a test should see."""
 
 
 @experiment("2011-phases", paper="2011", title="The phases of the game")
@@ -80,26 +73,22 @@ def phase_table(frame: pl.DataFrame, scale: EloScale) -> pl.DataFrame:
 
 
 def phase_finding(table: pl.DataFrame) -> Finding:
-    """Judge whether the phases are alike."""
-    claim = "one s and c serve all phases of the game, as the paper's pooled fits suppose"
-    if len(table) < 2:
-        return Finding(claim, f"{len(table)} phases with enough turns", TOO_LITTLE)
-    value, se = (table[name].to_numpy() for name in ("Elo over the whole game", "se"))
-    mean = float((value / se**2).sum() / (1 / se**2).sum())
-    chi = float((((value - mean) / se) ** 2).sum())
-    p = float(stats.chi2.sf(chi, len(table) - 1))
+    """Judge endgames against middlegames, at equal rating."""
+    rows = {row["phase"]: row for row in (table.iter_rows(named=True) if len(table) else ())}
+    n = sum(row["n"] for row in rows.values())
+    if not {"middlegame", "endgame"} <= rows.keys():
+        return too_little("2011-phases", f"{len(rows)} phases with enough turns", n=n)
+    late, middle = rows["endgame"], rows["middlegame"]
+    gap = Estimate(
+        late["Elo over the whole game"] - middle["Elo over the whole game"],
+        float(np.hypot(late["se"], middle["se"])),
+    )
     shown = ", ".join(
-        f"{row['phase']} {row['Elo over the whole game']:+.0f} ± {row['se']:.0f}"
-        for row in table.iter_rows(named=True)
+        f"{name} {row['Elo over the whole game']:+.0f} ± {row['se']:.0f}"
+        for name, row in rows.items()
     )
-    seen = float(np.sqrt(2) * se.max()) * 2.8
-    verdict: Verdict = FAILS if p < 0.05 else (TOO_LITTLE if seen > 2 * _MEANINGFUL else HOLDS)
-    return Finding(
-        claim,
-        f"Elo of play against the whole game: {shown}; alike: p {p:.3f}; a difference of "
-        f"{seen:.0f} Elo between two phases would be seen with a power of 80 %",
-        verdict,
-    )
+    found = f"{gap.show(0, sign=True)} Elo; against the whole game: {shown}"
+    return judge("2011-phases", gap, found, n=n)
 
 
 @experiment("2011-engines", paper="2011", title="Engines on the human scale")
@@ -114,7 +103,7 @@ def engines(folder: Folder) -> Outcome:
         raise MissingDataError("there are no games of engines")
     frame = pl.concat(frames)
     top = max(cohorts)
-    best = reference.filter(pl.col("milepost") == top)
+    best = milepost_decisions(folder).filter(pl.col("milepost") == top)
     sets = [(f"humans of {top:.0f}", best), ("engines", frame)]
     sets += [(f"engines, {year}", part) for (year,), part in parts_of(frame, "year")]
     table = rate_table(sets, scale)
@@ -133,21 +122,50 @@ def engines(folder: Folder) -> Outcome:
 
 def engine_finding(table: pl.DataFrame, top: float) -> Finding:
     """Judge whether engines stand beyond the human scale."""
-    claim = "engines' moves stand beyond the human scale: better than the best humans"
     rows = {row["set"]: row for row in (table.iter_rows(named=True) if len(table) else ())}
     human, machine = rows.get(f"humans of {top:.0f}"), rows.get("engines")
     if human is None or machine is None:
-        return Finding(claim, "too few turns", TOO_LITTLE)
+        return too_little("2011-engines", "too few turns")
     # The error of the line is common to both.
     gap = Estimate(
         machine["Elo by moves"] - human["Elo by moves"],
         float(np.hypot(machine["own se"], human["own se"])),
     )
     rating = f", rated {machine['rating']:.0f}" if machine["rating"] is not None else ""
-    return Finding(
-        claim,
-        f"engines {machine['Elo by moves']:.0f} ± {machine['se']:.0f}{rating}; humans of {top:.0f} "
-        f"{human['Elo by moves']:.0f} ± {human['se']:.0f} (z of the difference {gap.z:.1f}); match "
-        f"rate {machine['match rate']:.3f} against {human['match rate']:.3f}",
-        HOLDS if gap.z > 2 else (FAILS if gap.z < -2 else TOO_LITTLE),
+    return judge(
+        "2011-engines",
+        gap,
+        f"{gap.show(0, sign=True)} Elo: engines {machine['Elo by moves']:.0f}{rating}, humans of "
+        f"{top:.0f} {human['Elo by moves']:.0f}; match rate {machine['match rate']:.3f} against "
+        f"{human['match rate']:.3f}, scaled difference {machine['scaled difference']:.4f} against "
+        f"{human['scaled difference']:.4f}",
+        n=machine["n"] + human["n"],
     )
+
+
+def rate_table(sets: Iterable[tuple[str, pl.DataFrame]], scale: EloScale) -> pl.DataFrame:
+    """Return the Elo by moves of each set that has enough turns.
+
+    `se` holds the error of the scale, `own se` is that of the set's own s alone.
+    """
+    rows = []
+    for name, part in sets:
+        if len(part) < FEWEST:
+            continue
+        elo, fit = scale.rate(Spreads.from_table(part, depths=False))
+        given = part["mover_elo"].drop_nulls().to_numpy()
+        rows.append(
+            {
+                "set": name,
+                "n": fit.n,
+                "games": fit.n_groups,
+                "rating": float(given.mean()) if len(given) else None,
+                "Elo by moves": elo.value,
+                "se": elo.se,
+                "own se": float(np.sqrt(fit.working_covariance[0, 0])) / abs(scale.line[1]),
+                "s": fit.s,
+                "match rate": fit.mm_actual,
+                "scaled difference": fit.ad_actual,
+            }
+        )
+    return pl.DataFrame(rows, schema_overrides={"rating": pl.Float64})

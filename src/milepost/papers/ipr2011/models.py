@@ -1,4 +1,4 @@
-"""Ways to fit, ratios and curves (2011 paper, sections 2 to 4), judged on games not seen.
+"""Ways to fit, ratios and curves (2011 paper, sections 3, 4 and 6), judged on games not seen.
 
 Every milepost of the reference is parted into two halves by game; a model is fitted on one and
 projected on the other. All figures are of unseen games.
@@ -12,30 +12,19 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from milepost.choice import Spreads
+from milepost.choice import Projection, Spreads
 from milepost.choice.attraction.curves import CURVES
 from milepost.choice.model import ChoiceModel
+from milepost.choice.projections import RANKS
 from milepost.fit import Candidate, FitResult, NotConvergedWarning
 from milepost.fit.agent import fit_model
 from milepost.papers.charts import named_points
-from milepost.papers.experiment import (
-    FAILS,
-    HOLDS,
-    TOO_LITTLE,
-    Finding,
-    Outcome,
-    Verdict,
-    experiment,
-)
+from milepost.papers.experiment import Finding, Outcome, experiment
 from milepost.papers.folder import Folder
 from milepost.papers.ipr2011.data import chance_qfit, cohorts_of, reference_decisions, share_off
+from milepost.papers.ledger.claim import judge
 from milepost.papers.statistics import Estimate, pooled
 
-_ALIKE_LOSS = 0.02
-"""Nats a turn: log-losses nearer than this count as alike."""
-_ALIKE_QFIT = 0.1
-_ALIKE_POINTS = 1.0
-_ALIKE_PER_CENT = 5.0
 _DATA = (
     "the reference period; each milepost in two halves by game, fitted on one, seen on the other"
 )
@@ -73,9 +62,18 @@ def _unseen(spreads: Spreads, fit: FitResult) -> dict[str, float]:
         "ad_actual": at.ad_actual,
         "ad_sd": at.ad_sd,
         "qfit": at.qfit,
+        "qfit_later": later_qfit(at),
+        "second_off": 100 * float(at.frequencies_projected[1] - at.frequencies_actual[1]),
+        "second_sd": 100 * float(at.frequencies_sd[1]),
         "qfit_chance": chance_qfit(at),
         "percentile_rms": said.percentiles.rms,
     }
+
+
+def later_qfit(projection: Projection) -> float:
+    """Return Qfit over the ranks from the second on: the paper's M_i for i > 0."""
+    apart = projection.frequencies_projected - projection.frequencies_actual
+    return float(10_000 * (apart[1:RANKS] ** 2).sum() / (RANKS - 1))
 
 
 def summary(table: pl.DataFrame) -> pl.DataFrame:
@@ -85,6 +83,7 @@ def summary(table: pl.DataFrame) -> pl.DataFrame:
         weight = part["n"].to_numpy() / part["n"].to_numpy().sum()
         match = pooled(part["mm_off"].to_numpy(), part["mm_sd"].to_numpy())[0]
         difference = share_off(part)
+        second = pooled(part["second_off"].to_numpy(), part["second_sd"].to_numpy())[0]
         rows.append(
             {
                 "model": name,
@@ -93,6 +92,9 @@ def summary(table: pl.DataFrame) -> pl.DataFrame:
                 "se": match.se,
                 "difference off, %": difference.value,
                 "se, %": difference.se,
+                "Qfit, i > 0": float(part["qfit_later"].mean()),  # type: ignore[arg-type]
+                "second move off, points": second.value,
+                "se, second": second.se,
                 "Qfit": float(part["qfit"].mean()),  # type: ignore[arg-type]
                 "Qfit by chance": float(part["qfit_chance"].mean()),  # type: ignore[arg-type]
                 "percentile RMS": float(part["percentile_rms"].mean()),  # type: ignore[arg-type]
@@ -141,29 +143,31 @@ def methods(folder: Folder) -> Outcome:
 
 
 def method_findings(table: pl.DataFrame) -> tuple[Finding, ...]:
-    """Judge likelihood and moment fits beside percentile fits."""
+    """Judge moment and likelihood fits beside percentile fits."""
     means = {row["model"]: row for row in summary(table).iter_rows(named=True)}
-    answers = []
-    for name in ("likelihood", "moments"):
-        own, base = means[name], means["percentile"]
-        match, difference = _z(own, "mm"), _z(own, "ad")
-        worse = paired(table, "percentile_rms", name, "percentile")
-        qfit = paired(table, "qfit", name, "percentile")
-        # Off beyond its error, and further off than the percentile fit is.
-        off = (abs(match) > 3 and _further(own, base, "mm")) or (
-            abs(difference) > 3 and _further(own, base, "ad")
-        )
-        verdict: Verdict = HOLDS if off else (FAILS if qfit.z < 2 else TOO_LITTLE)
-        answers.append(
-            Finding(
-                f"{name} fits mis-project, percentile fits do not (section 4)",
-                f"{name}: {_off(own)}; percentile: {_off(base)}; Qfit {1000 * qfit.value:+.0f} ± "
-                f"{1000 * qfit.se:.0f} thousandths and percentile RMS {1000 * worse.value:+.1f} ± "
-                f"{1000 * worse.se:.1f} thousandths against the percentile fit",
-                verdict,
-            )
-        )
-    return tuple(answers)
+    n = turns_of(table)
+    later = paired(table, "qfit_later", "moments", "percentile")
+    second = {k: Estimate(v["second move off, points"], v["se, second"]) for k, v in means.items()}
+    likely = means["likelihood"]
+    own, base = _off(likely), _off(means["percentile"])
+    return (
+        judge(
+            "2011-moments", later,
+            f"{later.show(3, sign=True)}: {means['moments']['Qfit, i > 0']:.3f} with moment fits, "
+            f"{means['percentile']['Qfit, i > 0']:.3f} with percentile fits; moment fits: "
+            f"{_off(means['moments'])}", n=n,
+        ),
+        judge(
+            "2011-moments-second", second["moments"],
+            f"{second['moments'].show(2, sign=True)} points; percentile fits "
+            f"{second['percentile'].show(2, sign=True)}", n=n,
+        ),
+        judge("2011-likelihood-match", _pair(likely, "mm"), f"{own}; percentile fits: {base}", n=n),
+        judge(
+            "2011-likelihood-difference", _pair(likely, "ad"), f"{own}; percentile fits: {base}",
+            n=n,
+        ),
+    )  # fmt: skip
 
 
 @experiment("2011-ratios", paper="2011", title="Powers against shares")
@@ -180,13 +184,14 @@ def ratio_finding(table: pl.DataFrame) -> Finding:
     means = {row["model"]: row for row in summary(table).iter_rows(named=True)}
     gain = paired(table, "qfit", "shares", "powers")
     loss = paired(table, "log_loss", "shares", "powers")
-    return Finding(
-        "powers fit far better than shares (section 2)",
+    return judge(
+        "2011-powers",
+        gain,
         f"Qfit {means['powers']['Qfit']:.2f} with powers, {means['shares']['Qfit']:.2f} with "
-        f"shares (difference {gain.show(2, sign=True)}, chance alone "
-        f"{means['powers']['Qfit by chance']:.2f}); powers: {_off(means['powers'])}; shares: "
-        f"{_off(means['shares'])}; log-loss {loss.show(4, sign=True)} with shares",
-        HOLDS if gain.z > 2 else (FAILS if gain.z < 1 else TOO_LITTLE),
+        f"shares (chance alone {means['powers']['Qfit by chance']:.2f}); powers: "
+        f"{_off(means['powers'])}; shares: {_off(means['shares'])}; log-loss "
+        f"{loss.show(4, sign=True)} with shares",
+        n=turns_of(table),
     )
 
 
@@ -201,53 +206,39 @@ def curve_families(folder: Folder) -> Outcome:
 
 
 def curve_findings(table: pl.DataFrame) -> tuple[Finding, Finding]:
-    """Judge whether the curves fit alike, and project alike."""
+    """Judge whether the curves project alike."""
     means = summary(table)
-    losses = means["log-loss"].to_numpy()
-    qfits = means["Qfit"].to_numpy()
-    base = means["model"].to_list()[0]
-    apart = [paired(table, "log_loss", name, base) for name in means["model"].to_list()[1:]]
-    fit = (
-        f"log-loss {losses.min():.4f} to {losses.max():.4f} (largest difference to {base} "
-        f"{max(apart, key=lambda each: abs(each.value)).show(4, sign=True)}), Qfit "
-        f"{qfits.min():.2f} to {qfits.max():.2f}"
-    )
-    alike = float(np.ptp(losses)) < _ALIKE_LOSS and float(np.ptp(qfits)) < _ALIKE_QFIT
-    match = means["match rate off, points"].to_numpy()
-    difference = means["difference off, %"].to_numpy()
-    listed = ", ".join(
-        f"{row['model']} {row['difference off, %']:+.0f} ± {row['se, %']:.0f}"
-        for row in means.iter_rows(named=True)
-    )
-    projected = float(np.ptp(match)) < _ALIKE_POINTS and float(np.ptp(difference)) < _ALIKE_PER_CENT
-    return (
-        Finding("the five curves fit alike (section 3)", fit, HOLDS if alike else FAILS),
-        Finding(
-            "the five curves project alike",
-            f"match rates off by {match.min():+.1f} to {match.max():+.1f} points; differences off "
-            f"by, in %: {listed}",
-            HOLDS if projected else FAILS,
-        ),
-    )
+    base, *others = means["model"].to_list()
+    n = turns_of(table)
+    answers = []
+    for key, column, places in (
+        ("2011-curves-match", "mm_off", 2), ("2011-curves-difference", "ad_off", 1),
+    ):  # fmt: skip
+        with_shares = table.with_columns(
+            (100 * (pl.col("ad_projected") / pl.col("ad_actual") - 1)).alias("ad_off")
+        )
+        apart = {name: paired(with_shares, column, name, base) for name in others}
+        far = max(apart.values(), key=lambda each: abs(each.value))
+        shown = ", ".join(f"{name} {each.show(places, sign=True)}" for name, each in apart.items())
+        losses = means["log-loss"].to_numpy()
+        found = f"against {base}: {shown}; log-loss {losses.min():.4f} to {losses.max():.4f}"
+        answers.append(judge(key, far, found, n=n))
+    return answers[0], answers[1]
 
 
-def _z(row: dict[str, float], key: str) -> float:
-    value, error = _pair(row, key)
-    return value / error
+def turns_of(table: pl.DataFrame) -> int:
+    """Return how many turns a table of unseen halves rests on."""
+    return int(table.filter(pl.col("model") == table["model"][0])["n"].sum())
 
 
-def _further(row: dict[str, float], base: dict[str, float], key: str) -> bool:
-    return abs(_pair(row, key)[0]) > abs(_pair(base, key)[0])
-
-
-def _pair(row: dict[str, float], key: str) -> tuple[float, float]:
+def _pair(row: dict[str, float], key: str) -> Estimate:
     if key == "mm":
-        return row["match rate off, points"], row["se"]
-    return row["difference off, %"], row["se, %"]
+        return Estimate(row["match rate off, points"], row["se"])
+    return Estimate(row["difference off, %"], row["se, %"])
 
 
 def _off(row: dict[str, float]) -> str:
-    match, difference = (Estimate(*_pair(row, key)) for key in ("mm", "ad"))
+    match, difference = _pair(row, "mm"), _pair(row, "ad")
     return (
         f"match rate off by {match.show(1, sign=True)} points, difference by "
         f"{difference.show(1, sign=True)} %"

@@ -1,17 +1,18 @@
-"""How many players are rated over 2700, year by year (2011 paper, introduction)."""
+"""How many players are rated over 2700, year by year (2011 paper, section 7)."""
 
 from __future__ import annotations
 
-import numpy as np
 import polars as pl
 
 from milepost.papers.charts import points
-from milepost.papers.experiment import FAILS, HOLDS, TOO_LITTLE, Finding, Outcome, experiment
+from milepost.papers.experiment import FAILS, HOLDS, Finding, Outcome, experiment
 from milepost.papers.folder import Folder
+from milepost.papers.ledger.claim import decide, too_little
 
 LIMIT = 2700
 STRONG = 2500
-EARLY, LATE = (1971, 1979), (2009, 2011)
+EARLY, LATE = (1971, 1979), (2001, 2010)
+_MANY = 30
 _FEWEST_YEARS = 3
 
 
@@ -60,36 +61,32 @@ def count_players(ratings: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def count_findings(table: pl.DataFrame) -> tuple[Finding, Finding]:
-    """Judge the growth at the top, and whether it is more than that of strong players at large."""
-    grown = "players over 2700 grew from one or two in the 1970s to dozens by 2011"
-    pool = "the top grew with the pool of strong players, not faster"
-    early, late = (table.filter(pl.col("year").is_between(*years)) for years in (EARLY, LATE))
-    if len(early) < _FEWEST_YEARS or len(late) < 1:
+def count_findings(table: pl.DataFrame) -> tuple[Finding, ...]:
+    """Judge what the paper says of the players over 2700; facts of lists, without errors."""
+    keys = ("2011-two-players", "2011-none-1981", "2011-thirty")
+    over = dict(table.select("year", f"over {LIMIT}").iter_rows())
+    early = {year: over[year] for year in range(EARLY[0], EARLY[1] + 1) if year in over}
+    late = {year: over[year] for year in range(LATE[0], LATE[1] + 1) if year in over}
+    if len(early) < _FEWEST_YEARS or len(late) < _FEWEST_YEARS:
         few = f"{len(early)} early and {len(late)} late years"
-        return Finding(grown, few, TOO_LITTLE), Finding(pool, few, TOO_LITTLE)
-    counts = [each[f"over {LIMIT}"].to_numpy() for each in (early, late)]
-    first, last = counts[0].max(), counts[1].mean()
-    growth = Finding(
-        grown,
-        f"at most {first} a year in {EARLY[0]}-{EARLY[1]}, {last:.0f} a year in "
-        f"{LATE[0]}-{LATE[1]}",
-        HOLDS if first <= 3 and last >= 24 else FAILS,
-    )
-    # Shares of those over 2500, with Poisson errors: lists share players, so these are too small.
-    middle = table.filter(pl.col("year").is_between(1990, 1999))
-    if not len(middle):
-        return growth, Finding(pool, "no years of the 1990s", TOO_LITTLE)
-    shares, errors = [], []
-    for part in (middle, late):
-        top, strong = (float(part[f"over {each}"].to_numpy().mean()) for each in (LIMIT, STRONG))
-        shares.append(top / strong)
-        errors.append(np.sqrt(max(top, 1.0)) / strong)
-    apart = (shares[1] - shares[0]) / float(np.hypot(*errors))
-    return growth, Finding(
-        pool,
-        f"of those over {STRONG}, {100 * shares[0]:.1f} ± {100 * errors[0]:.1f} % stood over "
-        f"{LIMIT} in the 1990s, {100 * shares[1]:.1f} ± {100 * errors[1]:.1f} % in "
-        f"{LATE[0]}-{LATE[1]} (z {apart:.1f})",
-        HOLDS if abs(apart) < 2 else FAILS,
+        return tuple(too_little(key, few, unit="years") for key in keys)
+    without = [year for year in range(1976, 1982) if over.get(year) == 0]
+    many = sum(number >= _MANY for number in late.values())
+    return (
+        decide(
+            keys[0],
+            f"at most {max(early.values())} at the end of a year of {EARLY[0]}-{EARLY[1]}",
+            HOLDS if max(early.values()) <= 2 else FAILS,
+        ),
+        decide(
+            keys[1],
+            f"none at the end of {', '.join(map(str, without)) or 'no year of 1976-1981'}",
+            HOLDS if without else FAILS,
+        ),
+        decide(
+            keys[2],
+            f"{_MANY} or more in {many} of {len(late)} years: "
+            + ", ".join(f"{year} {number}" for year, number in late.items()),
+            HOLDS if many >= 6 else FAILS,
+        ),
     )

@@ -1,4 +1,4 @@
-"""Differences when behind and when ahead (2011 paper, section 3): is the scale symmetric?"""
+"""Differences when behind and when ahead (2011 paper, section 3.1), raw and scaled."""
 
 from __future__ import annotations
 
@@ -6,19 +6,12 @@ import numpy as np
 import polars as pl
 
 from milepost.papers.charts import points
-from milepost.papers.experiment import (
-    FAILS,
-    HOLDS,
-    TOO_LITTLE,
-    Finding,
-    Outcome,
-    Verdict,
-    experiment,
-)
+from milepost.papers.experiment import Finding, Outcome, experiment
 from milepost.papers.folder import Folder
 from milepost.papers.ipr2011.data import milepost_decisions
 from milepost.papers.ipr2011.scale import Errors, errors_of
-from milepost.papers.statistics import Estimate, regress
+from milepost.papers.ledger.claim import judge, too_little
+from milepost.papers.statistics import pooled, regress
 
 _LEAST = 30
 """Turns behind, and as many ahead, in a band that is shown."""
@@ -37,7 +30,7 @@ def signs(folder: Folder) -> Outcome:
     return Outcome(
         data="all periods and mileposts; the bin at the origin left out",
         n=len(frame),
-        findings=(sign_finding(table),),
+        findings=sign_findings(table),
         tables={"Behind and ahead": table},
         charts={
             "Behind over ahead": points(
@@ -76,21 +69,21 @@ def sign_table(errors: Errors) -> pl.DataFrame:
     return pl.DataFrame(rows)
 
 
-def sign_finding(table: pl.DataFrame) -> Finding:
-    """Judge whether scaled differences behind and ahead are alike."""
-    claim = "the scale is symmetric: average scaled differences at -e and +e are alike"
+def sign_findings(table: pl.DataFrame) -> tuple[Finding, Finding]:
+    """Judge raw differences behind and ahead, and scaled ones."""
+    keys = (("raw", "2011-behind"), ("scaled", "2011-level-signs"))
     if not len(table):
-        return Finding(claim, "too few turns in every band", TOO_LITTLE)
-    text, alike = [], True
-    for (kind,), part in table.group_by("kind", maintain_order=True):
+        few = [too_little(key, "too few turns in every band") for _, key in keys]
+        return few[0], few[1]
+    answers = []
+    for kind, key in keys:
+        part = table.filter(pl.col("kind") == kind)
         ratio, se = part["behind over ahead"].to_numpy(), part["se"].to_numpy()
-        weight = 1 / se**2
-        mean = Estimate(
-            float((weight * (ratio - 1)).sum() / weight.sum()), float(weight.sum() ** -0.5)
+        mean, scatter, degrees = pooled(100 * (ratio - 1), 100 * se)
+        each = ", ".join(
+            f"{100 * (r - 1):+.0f} at {low:g} to {high:g}"
+            for r, low, high in zip(ratio, part["from"], part["to"], strict=True)
         )
-        text.append(f"{kind} {100 * mean.value:+.0f} ± {100 * mean.se:.0f} %")
-        if kind == "scaled":
-            alike = abs(mean.z) < 2
-            wide = mean.detectable > 0.2
-    verdict: Verdict = FAILS if not alike else (TOO_LITTLE if wide else HOLDS)
-    return Finding(claim, f"behind against ahead, over five bands: {', '.join(text)}", verdict)
+        found = f"{mean.show(1, sign=True)} % ({each}; scatter {scatter:.1f} on {degrees})"
+        answers.append(judge(key, mean, found, n=int(part["n"].sum())))
+    return answers[0], answers[1]

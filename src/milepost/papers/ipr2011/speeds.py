@@ -2,45 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from milepost.choice import Spreads
 from milepost.papers.charts import named_points
-from milepost.papers.experiment import (
-    FAILS,
-    HOLDS,
-    TOO_LITTLE,
-    Finding,
-    MissingDataError,
-    Outcome,
-    Verdict,
-    experiment,
-)
+from milepost.papers.experiment import Finding, MissingDataError, Outcome, experiment
 from milepost.papers.folder import Folder
-from milepost.papers.ipr2011.data import (
-    FEWEST,
-    EloScale,
-    cohorts_of,
-    elo_scale,
-    reference_decisions,
-)
-from milepost.papers.statistics import Estimate
+from milepost.papers.ipr2011.rater import rater_of
+from milepost.papers.ledger.claim import judge, too_little
+from milepost.papers.statistics import Estimate, pooled
 
 _SHORT, _LONG = 60.0, 300.0
 """Seconds on the clock: time trouble, and none of it."""
-_POOLS = 200.0
-"""Elo that the pools of two speeds may lie apart on a server: our guess, taken as an error."""
-_MEANINGFUL = 150.0
-"""Elo: a difference between speeds that a test should see."""
+SLOW, FAST = ("classical", "rapid"), ("blitz", "bullet", "ultrabullet")
+_ONE = 0.4
+"""A player who made so large a share of a file's moves is its account."""
 
 
 @experiment("2011-speeds", paper="2011", title="Time control and the clock")
 def speeds(folder: Folder) -> Outcome:
-    """Rate play at several speeds, and in time trouble, on the scale of the mileposts."""
-    scale = elo_scale(cohorts_of(reference_decisions(folder)))
+    """Rate play at several speeds, and in time trouble."""
+    rater = rater_of(folder)
     parts = []
     for name in folder.names("lichess"):
         if not name.endswith(".pgn"):
@@ -52,10 +37,13 @@ def speeds(folder: Folder) -> Outcome:
         parts.append(part.with_columns(pl.lit(name.removesuffix(".pgn")).alias("file")))
     if not parts:
         raise MissingDataError("the store holds no evaluations of the turns of lichess/")
-    frame = pl.concat(parts)
-    table = rate_table(
-        ((f"{file}, {speed}", part) for (file, speed), part in parts_of(frame, "file", "speed")),
-        scale,
+    frame = pl.concat(parts, how="diagonal")
+    table = rater.table(
+        (f"{file}, {speed}", part) for (file, speed), part in parts_of(frame, "file", "speed")
+    )
+    own = rater.table(
+        (f"{file}, {speed}", part)
+        for (file, speed), part in parts_of(accounts_of(frame), "file", "speed")
     )
     clocks = frame.with_columns(
         pl.when(pl.col("clock_before") < _SHORT)
@@ -64,25 +52,38 @@ def speeds(folder: Folder) -> Outcome:
         .then(pl.lit("over five minutes"))
         .alias("clock")
     ).drop_nulls("clock")
-    pressed = rate_table(
-        ((f"{file}, {clock}", part) for (file, clock), part in parts_of(clocks, "file", "clock")),
-        scale,
+    pressed = rater.table(
+        (f"{file}, {clock}", part) for (file, clock), part in parts_of(clocks, "file", "clock")
     )
     return Outcome(
-        data="the analysed turns of lichess/, on the scale of the mileposts 2011-2014",
+        data="the analysed turns of lichess/",
         n=len(frame),
-        findings=(speed_finding(table), clock_finding(pressed)),
-        tables={"Speeds": table, "Clock": pressed},
+        findings=(speed_finding(own), clock_finding(pressed)),
+        tables={"Speeds": table, "Speeds, the account of a file": own, "Clock": pressed},
         charts={
             title: named_points(each, "set", "Elo by moves", "se")
-            for title, each in (("Elo by moves, by speed", table), ("by the clock", pressed))
+            for title, each in (
+                ("Elo by moves, by speed", table),
+                ("Elo by moves of one account, by speed", own),
+                ("Elo by moves, by the clock", pressed),
+            )
             if len(each)
         },
         notes=(
-            "a server's ratings are not FIDE's, and each speed has a pool of its own",
+            f"rated by {rater.name}",
+            (
+                "the account of a file is one player at all speeds, so that pools do not matter; "
+                "the years in which it played them may differ"
+            ),
             "turns in time trouble come late in games: other positions, perhaps other players",
         ),
     )
+
+
+def accounts_of(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the turns of those who made a large share of their file's moves."""
+    share = pl.len().over("file", "mover") / pl.len().over("file")
+    return frame.filter(share >= _ONE)
 
 
 def parts_of(frame: pl.DataFrame, *columns: str) -> Iterable[tuple[tuple[str, ...], pl.DataFrame]]:
@@ -91,98 +92,47 @@ def parts_of(frame: pl.DataFrame, *columns: str) -> Iterable[tuple[tuple[str, ..
         yield tuple(map(str, key)), part
 
 
-def rate_table(sets: Iterable[tuple[str, pl.DataFrame]], scale: EloScale) -> pl.DataFrame:
-    """Return the Elo by moves of each set that has enough turns.
-
-    `se` holds the error of the scale, `own se` is that of the set's own s alone.
-    """
-    rows = []
-    for name, part in sets:
-        if len(part) < FEWEST:
-            continue
-        elo, fit = scale.rate(Spreads.from_table(part, depths=False))
-        given = part["mover_elo"].drop_nulls().to_numpy()
-        rows.append(
-            {
-                "set": name,
-                "n": fit.n,
-                "games": fit.n_groups,
-                "rating": float(given.mean()) if len(given) else None,
-                "Elo by moves": elo.value,
-                "se": elo.se,
-                "own se": float(np.sqrt(fit.working_covariance[0, 0])) / abs(scale.line[1]),
-                "s": fit.s,
-                "match rate": fit.mm_actual,
-                "scaled difference": fit.ad_actual,
-            }
-        )
-    return pl.DataFrame(rows, schema_overrides={"rating": pl.Float64})
+def _pooled(rows: Iterable[dict[str, Any]]) -> tuple[Estimate | None, int]:
+    """The mean Elo by moves of some rows, weighted by precision, and their turns."""
+    some = list(rows)
+    if not some:
+        return None, 0
+    value, se = (np.array([row[name] for row in some]) for name in ("Elo by moves", "se"))
+    return pooled(value, se)[0], sum(row["n"] for row in some)
 
 
 def speed_finding(table: pl.DataFrame) -> Finding:
-    """Judge whether faster games are played worse, against the ratings of the players."""
-    claim = "a faster time control markedly reduces the quality of play (question 3)"
-    over: dict[str, list[tuple[float, float]]] = {}
-    for row in table.iter_rows(named=True) if len(table) else ():
-        if row["rating"] is not None:
-            speed = row["set"].rsplit(", ", 1)[-1]
-            over.setdefault(speed, []).append((row["Elo by moves"] - row["rating"], row["se"]))
-    means = {
-        speed: Estimate(
-            float(np.mean([v for v, _ in each])),
-            float(np.sqrt(np.sum([s**2 for _, s in each]))) / len(each),
-        )
-        for speed, each in over.items()
-    }
-    shown = ", ".join(f"{speed} {each.show(0, sign=True)}" for speed, each in means.items())
-    fast = [means[name] for name in ("bullet", "blitz") if name in means]
-    slow = [means[name] for name in ("classical", "rapid") if name in means]
-    if not fast or not slow:
-        return Finding(claim, f"Elo by moves less rating: {shown or 'none'}", TOO_LITTLE)
-    gap = Estimate(
-        float(np.mean([each.value for each in slow]) - np.mean([each.value for each in fast])),
-        float(np.sqrt(_mean_variance(slow) + _mean_variance(fast) + _POOLS**2)),
-    )
-    # The error rests partly on a guess: two standard errors are not enough.
-    verdict: Verdict = HOLDS if gap.z > 3 else (FAILS if gap.z < -3 else TOO_LITTLE)
-    if abs(gap.z) <= 3 and gap.detectable < _MEANINGFUL:
-        verdict = FAILS
-    return Finding(
-        claim,
-        f"Elo by moves less rating: {shown}; slow less fast {gap.show(0, sign=True)}, "
-        f"{gap.detectable:.0f} would be seen with a power of 80 %, counting {_POOLS:.0f} for pools "
-        "that lie apart",
-        verdict,
-    )
-
-
-def _mean_variance(each: list[Estimate]) -> float:
-    return float(sum(one.se**2 for one in each)) / len(each) ** 2
+    """Judge whether an account plays its fast games worse than its slow ones."""
+    rows = list(table.iter_rows(named=True)) if len(table) else []
+    files = {row["set"].rsplit(", ", 1)[0] for row in rows}
+    gaps, n = [], 0
+    for file in sorted(files):
+        of_file = [row for row in rows if row["set"].rsplit(", ", 1)[0] == file]
+        slow, slow_n = _pooled(r for r in of_file if r["set"].rsplit(", ", 1)[1] in SLOW)
+        fast, fast_n = _pooled(r for r in of_file if r["set"].rsplit(", ", 1)[1] in FAST)
+        if slow is not None and fast is not None:
+            gaps.append(Estimate(slow.value - fast.value, float(np.hypot(slow.se, fast.se))))
+            n += slow_n + fast_n
+    shown = ", ".join(f"{row['set']} {row['Elo by moves']:.0f} ± {row['se']:.0f}" for row in rows)
+    if not gaps:
+        return too_little("2011-speed", f"no account with slow and fast games ({shown})", n=n)
+    gap = pooled(np.array([g.value for g in gaps]), np.array([g.se for g in gaps]))[0]
+    return judge("2011-speed", gap, f"{gap.show(0, sign=True)} Elo: {shown}", n=n)
 
 
 def clock_finding(table: pl.DataFrame) -> Finding:
     """Judge whether play in time trouble is worse than with time, in the same files."""
-    claim = "time trouble costs quality: moves with under a minute left are worse"
-    gaps = []
-    rows: Mapping[str, Estimate] = {
-        row["set"]: Estimate(row["Elo by moves"], row["own se"])
-        for row in (table.iter_rows(named=True) if len(table) else ())
-    }
+    rows = {row["set"]: row for row in (table.iter_rows(named=True) if len(table) else ())}
+    values, errors, n, shown = [], [], 0, []
     for name, short in rows.items():
         long = rows.get(name.replace("under a minute", "over five minutes"))
         if "under a minute" in name and long is not None:
-            gaps.append(Estimate(long.value - short.value, float(np.hypot(long.se, short.se))))
-    if not gaps:
-        return Finding(claim, "too few turns with clocks", TOO_LITTLE)
-    weight = np.array([1 / each.se**2 for each in gaps])
-    mean = Estimate(
-        float(weight @ np.array([each.value for each in gaps]) / weight.sum()),
-        float(weight.sum() ** -0.5),
-    )
-    verdict: Verdict = HOLDS if mean.z > 2 else (FAILS if mean.z < -1 else TOO_LITTLE)
-    return Finding(
-        claim,
-        f"over five minutes against under one: {mean.show(0, sign=True)} Elo, "
-        f"{mean.detectable:.0f} would be seen with a power of 80 %",
-        verdict,
-    )
+            values.append(long["Elo by moves"] - short["Elo by moves"])
+            errors.append(float(np.hypot(long["se"], short["se"])))
+            n += long["n"] + short["n"]
+            shown.append(f"{name.split(', ')[0]} {values[-1]:+.0f} ± {errors[-1]:.0f}")
+    if not values:
+        return too_little("2011-clock", "too few turns with clocks")
+    mean = pooled(np.array(values), np.array(errors))[0]
+    found = f"{mean.show(0, sign=True)} Elo ({', '.join(shown)})"
+    return judge("2011-clock", mean, found, n=n)

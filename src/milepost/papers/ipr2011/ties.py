@@ -16,21 +16,16 @@ from milepost.choice import Scale, Spreads
 from milepost.choice.spreads import Floats, Ints
 from milepost.fit.uncertainty.covariance import clustered
 from milepost.papers.charts import named_points
-from milepost.papers.experiment import (
-    FAILS,
-    HOLDS,
-    TOO_LITTLE,
-    Finding,
-    Outcome,
-    Verdict,
-    experiment,
-)
+from milepost.papers.experiment import Finding, Outcome, experiment
 from milepost.papers.folder import Folder
 from milepost.papers.ipr2011.data import milepost_decisions
-from milepost.papers.statistics import Estimate, mean_of
+from milepost.papers.ledger.claim import judge, too_little
+from milepost.papers.statistics import Estimate, mean_of, regress
 
 _ROUNDS = 50
 _LEAST = 50
+_STRONG = 2300.0
+"""Elo that parts the sets, near the middle of the mileposts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +42,8 @@ class Ties:
     """The value that the moves of a tie share."""
     groups: Any
     """Games."""
+    rating: Floats
+    """The mover's Elo."""
 
     def __len__(self) -> int:
         """Return the number of ties."""
@@ -84,6 +81,7 @@ def ties_of(frame: pl.DataFrame) -> Ties:
         lower=np.nan_to_num(np.nanmean(scaled, axis=1)),
         level=level[wanted],
         groups=part.groups,
+        rating=np.zeros(len(part)) if part.rating is None else np.nan_to_num(part.rating),
     )
 
 
@@ -130,9 +128,11 @@ def tied_moves(folder: Folder) -> Outcome:
     frame = milepost_decisions(folder)
     ties = ties_of(frame)
     if len(ties) < _LEAST:
-        claim = "the first-listed of equal-top moves is played more often"
-        few = Finding(claim, f"{len(ties)} ties", TOO_LITTLE)
-        return Outcome("all periods and mileposts", len(ties), (few,), unit="ties")
+        few = tuple(
+            too_little(key, f"{len(ties)} ties", n=len(ties), unit="ties")
+            for key in ("2011-ties", "2011-ties-alike", "2011-ties-depths")
+        )
+        return Outcome("all periods and mileposts", len(ties), few, unit="ties")
     findings, effects = judge_ties(ties)
     return Outcome(
         data=f"all periods and mileposts: the ties among {len(frame):,} turns where one of the "
@@ -179,11 +179,10 @@ def share_table(ties: Ties) -> pl.DataFrame:
 
 
 def judge_ties(ties: Ties) -> tuple[tuple[Finding, ...], pl.DataFrame]:
-    """Judge both claims; return the effects of the logit too."""
-    surplus = mean_of(ties.surplus, ties.groups)
-    favoured: Verdict = HOLDS if surplus.z > 2 else TOO_LITTLE
-    if surplus.z <= 2 and surplus.detectable < 0.05:
-        favoured = FAILS
+    """Judge the claims; return the effects of the logit too."""
+    surplus = mean_of(100 * ties.surplus, ties.groups)
+    strong = ties.rating >= _STRONG
+    apart = _gap(ties, strong)
     first = np.zeros(len(ties.lower))
     first[ties.offsets[:-1]] = 1.0
     alone, alone_cov = fit_logit(ties, first[:, None])
@@ -200,36 +199,36 @@ def judge_ties(ties: Ties) -> tuple[tuple[Finding, ...], pl.DataFrame]:
     listed, left, lower = (
         Estimate(row["log-odds"], row["se"]) for row in effects.iter_rows(named=True)
     )
-    explained: Verdict = TOO_LITTLE
-    if lower.z > 3 and abs(left.z) < 2 and left.value < listed.value / 2 and favoured == HOLDS:
-        explained = HOLDS
-    elif left.z > 2:
-        explained = FAILS
     pairs = (ties.sizes == 2) & (ties.level != 0)
-    text = (
-        f"{100 * surplus.value:+.1f} ± {100 * surplus.se:.1f} points over 1/k (z {surplus.z:.1f})"
-    )
+    text = f"{surplus.show(1, sign=True)} points over 1/k"
     if pairs.sum() >= _LEAST:
-        alone_of_pairs = mean_of(ties.surplus[pairs], ties.groups[pairs])
-        text += f"; pairs not at 0.00 {100 * alone_of_pairs.value:+.1f} ± "
-        text += f"{100 * alone_of_pairs.se:.1f} points"
-    text += f"; {100 * surplus.detectable:.1f} points would be seen with a power of 80 %"
-    drawn: Verdict = HOLDS if lower.z > 3 else (FAILS if lower.z < 0 else TOO_LITTLE)
+        of_pairs = mean_of(100 * ties.surplus[pairs], ties.groups[pairs])
+        text += f"; pairs not at 0.00 {of_pairs.show(1, sign=True)} points"
+    n = len(ties)
+    alike = (
+        too_little("2011-ties-alike", "too few ties on one side of 2300", n=n, unit="ties")
+        if apart is None
+        else judge("2011-ties-alike", apart, f"{apart.show(1, sign=True)} points", n=n, unit="ties")
+    )
     return (
-        Finding(
-            "the first-listed of equal-top moves is played more often than the others (section 3)",
-            text,
-            favoured,
-        ),
-        Finding(
-            "among equal-top moves those that looked better at lower depths are played more often",
-            f"log-odds {lower.show(2, sign=True)} for a mean value 0.1 better (z {lower.z:.1f})",
-            drawn,
-        ),
-        Finding(
-            "lower depths explain why the first-listed move is favoured",
+        judge("2011-ties", surplus, text, n=n, unit="ties"),
+        alike,
+        judge(
+            "2011-ties-depths",
+            left,
             f"log-odds of the first-listed {listed.show(2, sign=True)} alone, "
-            f"{left.show(2, sign=True)} beside the values at lower depths",
-            explained,
+            f"{left.show(2, sign=True)} beside the values at lower depths, whose own are "
+            f"{lower.show(2, sign=True)} for a mean value 0.1 better",
+            n=n,
+            unit="ties",
         ),
     ), effects
+
+
+def _gap(ties: Ties, strong: Any) -> Estimate | None:
+    """The surplus of strong players less that of the others, in points."""
+    if min(strong.sum(), (~strong).sum()) < _LEAST:
+        return None
+    design = np.stack([np.ones(len(ties)), strong], axis=1).astype(np.float64)
+    beta, covariance = regress(design, 100 * ties.surplus, ties.groups)
+    return Estimate(float(beta[1]), float(np.sqrt(covariance[1, 1])))

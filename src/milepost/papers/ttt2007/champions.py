@@ -8,8 +8,9 @@ from typing import Any
 import polars as pl
 
 from milepost.history import History
-from milepost.papers.experiment import FAILS, HOLDS, Finding, Outcome, experiment
+from milepost.papers.experiment import FAILS, HOLDS, Outcome, experiment
 from milepost.papers.folder import Folder
+from milepost.papers.ledger.claim import decide
 from milepost.papers.ttt2007.data import (
     ABOUT,
     SPANS,
@@ -22,6 +23,7 @@ from milepost.report.charts import year_axis
 
 _MORPHY = "Morphy, Paul"
 _KASPAROV, _KRAMNIK, _ANAND = "Kasparov, Gary", "Kramnik, Vladimir", "Anand, Viswanathan"
+_FISCHER, _SPASSKY = "Fischer, Robert James", "Spassky, Boris V"
 _CONTENDER = 0.05
 """A player is a contender if he was the stronger with more than this probability."""
 _OPPONENTS = 10
@@ -54,21 +56,23 @@ def run(folder: Folder) -> Outcome:
     chance = _chance(pairs, "1850-2006", "TTT-D", "Kasparov over Kramnik, 2006")
     all_years = _chance(pairs, "all years", "TTT-D", "Kasparov over Kramnik, 2006")
     anand = _chance(pairs, "1850-2006", "TTT-D", "Anand over Kasparov, 2006")
+    need_players(history, _FISCHER, _SPASSKY)
+    fischer = history.compare(_FISCHER, _SPASSKY, 1972, 1972).probability_as_fitted
     tops = _tops(ranked)
     first_two = tops.head(2).to_dicts()
     over = history.compare(
         first_two[0]["player"], first_two[1]["player"], first_two[0]["time"], first_two[1]["time"]
     ).probability_as_fitted
     findings = (
-        Finding(
-            "Morphy was far stronger than his contemporaries (Section 5).",
+        decide(
+            "2007-morphy",
             f"his skill in {summit['time']} ({summit['mean']:.0f} ± {summit['sd']:.0f}) is above "
             f"the best other of each year 1850-66 with a probability of at least "
             f"{first['morphy']:.3f} (against {first['player']} in {first['year']})",
             verdict_of(first["morphy"]),
         ),
-        Finding(
-            "Morphy is particularly strong against the players of his next 80 years (Section 5).",
+        decide(
+            "2007-morphy-80",
             f"his mean is above that of the best of each year 1859-1939 in "
             f"{after.filter(pl.col('mean') < summit['mean']).height} of {after.height} years, "
             f"with a probability of 0.95 in {after.filter(pl.col('morphy') >= 0.95).height}; "
@@ -76,21 +80,26 @@ def run(folder: Folder) -> Outcome:
             f"{later['sd']:.0f}): {later['morphy']:.2f}",
             verdict_of(later["morphy"]),
         ),
-        Finding(
-            "In 2006 Kasparov is still considerably stronger than Kramnik (Section 5).",
+        decide(
+            "2007-fischer-spassky",
+            f"probability that Fischer was the stronger in 1972: {fischer:.3f} (TTT-D)",
+            verdict_of(fischer),
+        ),
+        decide(
+            "2007-kramnik",
             f"probability that he was stronger: {chance:.2f} (TTT-D, 1850-2006), {all_years:.2f} "
             "with the years after as well; the lower of the two decides. The other model is in "
             "the table",
             verdict_of(min(chance, all_years)),
         ),
-        Finding(
-            "In 2006 Anand is a contender for the strongest (Section 5).",
+        decide(
+            "2007-anand",
             f"probability that he was stronger than Kasparov: {anand:.2f} (TTT-D, 1850-2006); "
             f"above {_CONTENDER} he is one, a limit of ours",
             HOLDS if anand > _CONTENDER else FAILS,
         ),
-        Finding(
-            "Kasparov is the strongest of all times up to 2006 (Section 5).",
+        decide(
+            "2007-kasparov",
             f"highest peaks: {_said(first_two[0])}, then {_said(first_two[1])}; probability that "
             f"the first was higher {over:.2f}",
             verdict_of(over if first_two[0]["player"] == _KASPAROV else 1.0 - over),

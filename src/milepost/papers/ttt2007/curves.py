@@ -12,12 +12,12 @@ from milepost.papers.experiment import (
     FAILS,
     HOLDS,
     TOO_LITTLE,
-    Finding,
     Outcome,
     Verdict,
     experiment,
 )
 from milepost.papers.folder import Folder
+from milepost.papers.ledger.claim import decide
 from milepost.papers.ttt2007.data import ABOUT, history_of, known_players, need_players, verdict_of
 from milepost.report.history_curves import curve_points, curves_chart
 
@@ -50,8 +50,8 @@ def run(folder: Folder) -> Outcome:
     fischer = {year: history.skill(_FISCHER, year).sd for year in (1972, 1982, 1992)}
     played = points.filter(pl.col("player") == _FISCHER, pl.col("time").is_between(1973, 1991))
     findings = (
-        Finding(
-            "Skills are less certain at the ends of careers (Section 5, Figure 3).",
+        decide(
+            "2007-ends",
             f"of {careers.height:,} players with {_CAREER_YEARS} years and {_CAREER_GAMES} games "
             f"or more whose last is of {_OVER} or before, {_percent(late, careers.height)} are "
             f"less certain in their last year than in the middle (median) one, by "
@@ -60,15 +60,15 @@ def run(folder: Folder) -> Outcome:
             f"{_factor(careers, 'sd_first', 'sd_middle')}",
             _mostly(late, careers.height),
         ),
-        Finding(
-            "Fischer's skill is uncertain in his years without games, 1972-92 (Figure 4).",
+        decide(
+            "2007-fischer-gap",
             f"standard deviation {fischer[1972]:.0f} in 1972, {fischer[1982]:.0f} in 1982, "
             f"{fischer[1992]:.0f} in 1992; {played['games'].sum()} games of 1973-91 are in the "
             "table under his name",
             HOLDS if fischer[1982] > max(fischer[1972], fischer[1992]) else FAILS,
         ),
-        Finding(
-            "Uncertainty grows in long gaps.",
+        decide(
+            "2007-gaps",
             f"of {gaps.height:,} gaps of {_GAP} years or more between years with at least five "
             f"games each, {_percent(wider, gaps.height)} are less certain in their middle than "
             f"before, by {_factor(gaps, 'sd_within', 'sd_before')} in the median, and "

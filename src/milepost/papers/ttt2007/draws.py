@@ -10,9 +10,18 @@ import polars as pl
 
 from milepost.history import TTTD, History
 from milepost.history.numerics.gaussians import below
-from milepost.papers.experiment import TOO_LITTLE, Finding, MissingDataError, Outcome, experiment
+from milepost.papers.experiment import (
+    FAILS,
+    HOLDS,
+    TOO_LITTLE,
+    Finding,
+    MissingDataError,
+    Outcome,
+    experiment,
+)
 from milepost.papers.folder import Folder
-from milepost.papers.statistics import slope_by_cluster
+from milepost.papers.ledger.claim import decide, too_little
+from milepost.papers.statistics import Estimate, slope_by_cluster
 from milepost.papers.ttt2007.data import (
     ABOUT,
     THIN_BEFORE,
@@ -27,6 +36,8 @@ from milepost.report.history_curves import curve_points, curves_chart
 _SPASSKY, _FISCHER = "Spassky, Boris V", "Fischer, Robert James"
 _CROWNED = 1972
 """Fischer's last year before his long absence."""
+_DRAWISH = 1975
+"""From this year on, the paper says, Spassky drew ever more."""
 _TOP = 50
 """How many of the best of each year make up the top, for a like selection in all years."""
 _FEW = 10
@@ -55,26 +66,28 @@ def run_margins(folder: Folder) -> Outcome:
     drift = history.model.margin_tau
     spassky = _change(at[_SPASSKY], drift)
     fischer = _change({t: m for t, m in at[_FISCHER].items() if t <= _CROWNED}, drift)
+    plain = curve_points(history_of(folder, "1850-2006", "ttt"), [_SPASSKY, _FISCHER], last=1992)
     findings = (
-        Finding(
-            "Spassky's draw margin is far above Fischer's: harder to beat, though weaker "
-            "(Figure 4).",
+        decide(
+            "2007-spassky",
             f"{year:.0f}: {_said(at[_SPASSKY][year])} against {_said(at[_FISCHER][year])}; "
             f"probability {over:.3f}",
             verdict_of(over),
         ),
-        Finding(
-            "Fischer's draw margin falls as he grows stronger (Figure 4).",
+        decide(
+            "2007-fischer-margin",
             f"{fischer['said']}: change {fischer['change']:.0f} ± {fischer['error']:.0f} at most",
             verdict_of(_below(fischer)),
+            Estimate(fischer["change"], fischer["error"]),
         ),
-        Finding(
-            "Spassky's draw margin rises over his career (Figure 4).",
+        decide(
+            "2007-spassky-rises",
             f"{spassky['said']}: change {spassky['change']:.0f} ± {spassky['error']:.0f} at most",
             verdict_of(1.0 - _below(spassky)),
+            Estimate(spassky["change"], spassky["error"]),
         ),
+        _fixed_margin_finding(points, plain),
     )
-    plain = curve_points(history_of(folder, "1850-2006", "ttt"), [_SPASSKY, _FISCHER], last=1992)
     return Outcome(
         data=ABOUT,
         n=int(rows["games"].sum()),
@@ -101,6 +114,22 @@ def run_margins(folder: Folder) -> Outcome:
     )
 
 
+def _fixed_margin_finding(points: pl.DataFrame, plain: pl.DataFrame) -> Finding:
+    """Judge whether a fixed margin makes Spassky stronger in his drawish years."""
+    late = (pl.col("player") == _SPASSKY) & (pl.col("time") >= _DRAWISH) & (pl.col("games") > 0)
+    both = plain.filter(late).join(points.filter(late), on="time", suffix="_d")
+    if not len(both):
+        return too_little("2007-spassky-skill", f"no games of his since {_DRAWISH}", unit="years")
+    gap = float((both["mean"] - both["mean_d"]).to_numpy().mean())
+    error = max(float(both[name].to_numpy().mean()) for name in ("sd", "sd_d"))
+    return decide(
+        "2007-spassky-skill",
+        f"{gap:+.0f} points over {len(both)} years since {_DRAWISH}; mean error {error:.0f}",
+        HOLDS if gap > error else (FAILS if gap < 0 else TOO_LITTLE),
+        Estimate(gap, error),
+    )
+
+
 @experiment("2007-draws", paper="2007", title="Draws with time and with skill")
 def run_draws(folder: Folder) -> Outcome:
     """See whether draws rise with time, at like selection, and with skill."""
@@ -118,32 +147,35 @@ def run_draws(folder: Folder) -> Outcome:
     since = _slope(top.filter(pl.col("year") >= 1960))
     late = _slope(_by_year(games.filter(pl.col("time") >= THIN_BEFORE)))
     findings = (
-        Finding(
-            "The share of draws rises with time (Section 5): in the whole table.",
+        decide(
+            "2007-draws-all",
             f"{_per_decade(slope_all)} in 1850-2006 (probability of a rise "
             f"{_chance(slope_all):.3f}); {_per_decade(late)} since {THIN_BEFORE}, when the table "
             "takes in ever weaker players",
             verdict_of(_chance(slope_all)),
+            Estimate(100 * slope_all[0], 100 * slope_all[1]),
         ),
-        Finding(
-            "The share of draws rises with time (Section 5): at like selection, among the "
-            f"{_TOP} best of each year.",
+        decide(
+            "2007-draws-top",
             f"{_per_decade(slope_top)} in 1850-2006; since 1960 {_per_decade(since)}",
             verdict_of(_chance(slope_top)),
+            Estimate(100 * slope_top[0], 100 * slope_top[1]),
         ),
-        Finding(
-            "The share of draws rises with skill (Section 5).",
+        decide(
+            "2007-draws-skill",
             f"{recent.height:,} games since {THIN_BEFORE} of players at most {_EVEN:.0f} points "
             f"apart: {100 * bins['drawn'][0]:.0f} % in the lowest tenth by skill, "
             f"{100 * bins['drawn'][-1]:.0f} % in the highest; "
             f"{100 * skill:.2f} ± {100 * skill_error:.2f} % a hundred points",
             verdict_of(_chance((skill, skill_error))),
+            Estimate(100 * skill, 100 * skill_error),
         ),
-        Finding(
-            "Strong players have larger draw margins (Section 5).",
+        decide(
+            "2007-margin-skill",
             f"correlation of margin and skill in 2000: {link[0]:.2f} ± {link[1]:.2f} ({link[2]:,} "
             "players with 30 games or more in that year)",
             verdict_of(_chance(link[:2])) if link[2] >= _FEW else TOO_LITTLE,
+            Estimate(link[0], link[1]),
         ),
     )
     return Outcome(

@@ -15,14 +15,14 @@ from milepost.history.numerics.gaussians import below
 from milepost.papers.experiment import (
     FAILS,
     HOLDS,
-    Finding,
     MissingDataError,
     Outcome,
     Verdict,
     experiment,
 )
 from milepost.papers.folder import Folder
-from milepost.papers.statistics import mean_by_cluster
+from milepost.papers.ledger.claim import decide
+from milepost.papers.statistics import Estimate, mean_by_cluster
 from milepost.papers.ttt2007.data import ABOUT, PAPER, SPANS, games_of, history_of, verdict_of
 from milepost.report.charts import year_axis
 
@@ -52,38 +52,38 @@ def run(folder: Folder) -> Outcome:
     late, late_error = mean_by_cluster(end["games"].to_numpy(), end["gain"].to_numpy())
     naive = value["draw share alone"]
     findings = (
-        Finding(
-            "TTT-D explains the results better than TTT (-1.0446 against -1.1280 nats a game, "
-            "Section 5).",
+        decide(
+            "2007-evidence-d",
             f"1850-2006: {value['TTT-D']:.4f} against {value['TTT']:.4f}; all years: "
             f"{both[1]['TTT-D']:.4f} against {both[1]['TTT']:.4f}; the gain is "
             f"{value['TTT-D'] - value['TTT']:.4f} nats a game where the paper has 0.0834",
             _better([each["TTT-D"] - each["TTT"] for each in both], games),
         ),
-        Finding(
-            "TTT explains the results better than the share of draws alone.",
+        decide(
+            "2007-evidence-naive",
             f"1850-2006: {value['TTT']:.4f} against {naive:.4f} (the exact entropy of its draws); "
             f"the paper's own -1.1280 is below -ln 3 = {-math.log(3):.4f}, what guessing among "
             "three results gives, so its figures cannot be of the same kind as these",
             _better([each["TTT"] - each["draw share alone"] for each in both], games),
         ),
-        Finding(
-            "Smoothing through time says more than filtering (Section 5).",
+        decide(
+            "2007-smoothing",
             f"one game in {_HELD_OUT} of 1850-2006 held out ({held['games'].sum():,} games): "
             f"smoothed skills predict them {more:.4f} ± {more_error:.4f} nats a game better than "
             "the filter's of the same year. (Evidence, which for both approximates the same "
             f"number: TTT {value['TTT']:.4f}, filter {value['filter']:.4f})",
             verdict_of(below(more / more_error)),
+            Estimate(more, more_error),
         ),
-        Finding(
-            "Modelling each player's ability to force a draw predicts significantly better "
-            "(abstract).",
+        decide(
+            "2007-predictive",
             f"each year of 1850-2006 predicted from the years before: {gain:.4f} ± {error:.4f} "
             f"nats a game better (standard error over {years.height} years); better in "
             f"{100 * years.filter(pl.col('gain') > 0).height / years.height:.0f} % of them. In "
             f"1997-2006, whose share of draws is near that of all years: {late:.4f} ± "
             f"{late_error:.4f}",
             verdict_of(min(below(gain / error), below(late / late_error))),
+            Estimate(gain, error),
         ),
     )
     return Outcome(

@@ -6,8 +6,9 @@ from typing import Any
 
 import polars as pl
 
-from milepost.papers.experiment import FAILS, HOLDS, TOO_LITTLE, Finding, Outcome, experiment
+from milepost.papers.experiment import FAILS, HOLDS, TOO_LITTLE, Outcome, experiment
 from milepost.papers.folder import Folder
+from milepost.papers.ledger.claim import decide
 from milepost.papers.ttt2007.data import ABOUT, SPANS, THIN_BEFORE, games_of, history_of
 from milepost.report.charts import PALETTE, year_axis
 
@@ -33,22 +34,20 @@ def run(folder: Folder) -> Outcome:
     share = recent / paper["games"]
     early, late = _mean_games(by_year, 1850, 1900), _mean_games(by_year, 1997, 2006)
     findings = (
-        Finding(
-            "The games recorded a year grow steeply from 1850 to 2006 (Figure 2).",
+        decide(
+            "2007-recorded",
             f"{early:.0f} a year in 1850-1900, {late:,.0f} in 1997-2006; {100 * share:.0f} % of "
             f"the games of 1850-2006 are of {THIN_BEFORE} and later",
             HOLDS if late > 10 * early else FAILS,
         ),
-        Finding(
-            "The collection holds more than 3.5 million games of 1850-2006 by about 200,000 "
-            "players (Section 5).",
+        decide(
+            "2007-size",
             f"this table has {paper['games']:,} games by {paper['players']:,} players in those "
             f"years, and before {THIN_BEFORE} the best-known events only",
             HOLDS if paper["games"] >= _PAPER_GAMES else TOO_LITTLE,
         ),
-        Finding(
-            "A graph of 11.7 million variables and 15.2 million factors (TTT) comes to its fixed "
-            "point (Section 5).",
+        decide(
+            "2007-graph",
             f"all years: {whole['variables']:,} variables, {whole['factors']:,} factors "
             f"({100 * whole['variables'] / _PAPER_VARIABLES:.0f} % of the paper's variables), "
             f"{whole['sweeps']} sweeps, {'converged' if whole['converged'] else 'NOT converged'}",

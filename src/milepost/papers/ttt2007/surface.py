@@ -8,8 +8,9 @@ import polars as pl
 
 from milepost.history import TTT, History, SkippedResultsWarning, fit_history
 from milepost.history.draw_share import naive_log_evidence
-from milepost.papers.experiment import FAILS, HOLDS, Finding, MissingDataError, Outcome, experiment
+from milepost.papers.experiment import FAILS, HOLDS, MissingDataError, Outcome, experiment
 from milepost.papers.folder import Folder
+from milepost.papers.ledger.claim import decide
 from milepost.papers.ttt2007.data import ABOUT, PAPER, games_of, history_of
 from milepost.report.tuning_surface import tuning_chart
 
@@ -51,8 +52,8 @@ def run(folder: Folder) -> Outcome:
     apart = min(at[best] - still, at[best] - wild) * games.height
     known = dict(zip(whole["point"], whole["evidence"], strict=True))
     findings = (
-        Finding(
-            "The evidence is robust to beta and tau except for small beta (Section 5, Figure 2).",
+        decide(
+            "2007-robust",
             f"of the {gain:.4f} nats a game gained over the share of draws alone, one number "
             f"changed from beta 480, tau 60 by a factor of two loses {100 * near[0]:.0f} % (beta "
             f"halved), {100 * near[1]:.0f} % (doubled), {100 * near[2]:.0f} % (tau halved), "
@@ -61,9 +62,8 @@ def run(folder: Folder) -> Outcome:
             f"{100 * lost(beta, tau * 4):.0f} %, by eight {100 * lost(beta, tau * 8):.0f} %",
             HOLDS if max(near) < _ROBUST and small > _STEEP else FAILS,
         ),
-        Finding(
-            "Neither tau -> 0 nor tau -> infinity is best: skills move, and the past matters "
-            "(Section 5).",
+        decide(
+            "2007-dynamics",
             f"best tau {best[1]:.0f}: {at[best]:.4f} nats a game; tau 0 at its best beta "
             f"{still:.4f} ({(at[best] - still) * games.height:,.0f} nats in all), tau "
             f"{_TAUS[-1]:.0f} {wild:.4f}; all games of 1850-2006 at beta 480: "
@@ -71,8 +71,8 @@ def run(folder: Folder) -> Outcome:
             f"{known['beta 480, tau 960']:.4f} with 960",
             HOLDS if inside and apart > _DECISIVE else FAILS,
         ),
-        Finding(
-            "The best point is beta 480, tau 60 (Section 5).",
+        decide(
+            "2007-optimum",
             f"here it is beta {best[0]:.0f}, tau {best[1]:.0f} on a coarse grid; the paper's point "
             f"is {at[best] - at[beta, tau]:.4f} nats a game behind",
             HOLDS if at[best] - at[beta, tau] < 0.001 else FAILS,

@@ -9,8 +9,9 @@ import polars as pl
 
 from milepost.history import History
 from milepost.history.numerics.gaussians import below
-from milepost.papers.experiment import Finding, MissingDataError, Outcome, experiment
+from milepost.papers.experiment import MissingDataError, Outcome, experiment
 from milepost.papers.folder import Folder
+from milepost.papers.ledger.claim import decide
 from milepost.papers.ttt2007.data import ABOUT, history_of, verdict_of
 from milepost.report.charts import legend_below, year_axis
 
@@ -35,15 +36,15 @@ def run(folder: Folder) -> Outcome:
     gain = (learned.log_evidence - fixed.log_evidence) / fixed.games
     level = dict(learned.paths.select("time", "newcomer_mean").iter_rows())
     findings = (
-        Finding(
-            "The overall playing strength has increased over the past 150 years (abstract).",
+        decide(
+            "2007-strength",
             f"mean of the best {_TOP}, {_BEGIN} to {_END}: {_said(rise[_FIXED])} points; with a "
             f"learned level of newcomers {_said(rise[_LEARNED])}. Before {_BEGIN} there are too "
             "few players a year",
             verdict_of(min(_chance(each) for each in rise.values())),
         ),
-        Finding(
-            "Since the 1980s the top rises faster than before (Section 5).",
+        decide(
+            "2007-since-1980",
             f"points a decade: {_rate(rates[_FIXED][0])} in {_BEFORE}-{_SINCE}, "
             f"{_rate(rates[_FIXED][1])} in {_SINCE}-{_END}; with a learned level of newcomers "
             f"{_rate(rates[_LEARNED][0])} and {_rate(rates[_LEARNED][1])}",

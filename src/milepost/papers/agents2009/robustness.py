@@ -1,0 +1,223 @@
+"""What depth, number of moves and engine do to c (2009 paper, sections III.A and VI): its own wish.
+
+One store may hold values at many depths, all legal moves, and another engine's view of the same
+positions. Ratios are taken on the same turns, so their errors come from drawing games anew.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import polars as pl
+
+from milepost.choice import Spreads
+from milepost.choice.spreads import Floats
+from milepost.fit import fit_reference
+from milepost.fit.methods.reference import WIDTH
+from milepost.papers.agents2009.bands import BOOK, band_decisions, clustered_error
+from milepost.papers.charts import points
+from milepost.papers.experiment import Finding, MissingDataError, Outcome, experiment
+from milepost.papers.folder import Folder
+from milepost.papers.ipr2011.data import EXTRA, FEWEST
+from milepost.papers.ipr2011.depths import at_depth
+from milepost.papers.ledger.claim import judge, too_little
+from milepost.papers.statistics import Estimate, first_options, mean_of
+
+DEEP = "quick"
+"""The plan with the paper's depth of ten."""
+OTHER = "multipv"
+"""The plan of another engine's evaluations."""
+SHALLOW = 6
+WIDTHS = (3, 5, 10, 20)
+BANDS = (2000.0, 2300.0, 2500.0)
+"""Elo at which wide bands begin: too few turns for every milepost."""
+_DRAWS = 100
+_SEED = 2009
+_SLIP = 0.3
+"""Pawns: a move that cost so much is an inaccuracy."""
+
+
+@experiment(
+    "2009-robustness", paper="2009", title="c over depth, number of moves and engine (section VI)"
+)
+def robustness(folder: Folder) -> Outcome:
+    """Fit c by band at several depths and widths, and by another engine on the same positions."""
+    frame = deep_decisions(folder)
+    spreads = Spreads.from_table(frame)
+    depths = [depth for depth in spreads.depths if depth >= 2]
+    ways: dict[str, Callable[[Spreads], Spreads]] = {
+        f"depth {depth}": lambda each, depth=depth: at_depth(each, depth)  # type: ignore[misc]
+        for depth in depths
+    }
+    ways |= {
+        f"{width} moves": lambda each, width=width: first_options(each, width, bounded=False)  # type: ignore[misc]
+        for width in WIDTHS
+    }
+    table = way_table(frame, ways)
+    engine, engine_rows = engine_finding(folder)
+    return Outcome(
+        data=f"whole events or mileposts; bands from {', '.join(f'{b:.0f}' for b in BANDS)}",
+        n=len(frame),
+        findings=(
+            *ratio_findings(spreads, depths),
+            engine,
+            slip_finding(spreads, depths),
+        ),
+        tables={"c by band": table} | ({"Engines": engine_rows} if len(engine_rows) else {}),
+        charts={
+            "c by depth": points(
+                _numbered(table, "depth", "Depth"), "Depth", "c", error="se", colour="Band",
+                line=True,
+            ),
+            "c by number of moves": points(
+                _numbered(table, "moves", "Moves"), "Moves", "c", error="se", colour="Band",
+                line=True,
+            ),
+        },
+        notes=(
+            "at a lower depth the best move may be another: options are put in its order",
+            f"ratios have errors from {_DRAWS} bootstrap samples of games",
+        ),
+    )  # fmt: skip
+
+
+def deep_decisions(folder: Folder, plan: str = DEEP) -> pl.DataFrame:
+    """Return decisions with the paper's depth: whole events if turns were drawn, else mileposts."""
+    if folder.drawn is None:
+        return band_decisions(folder, plan=plan)
+    frame = folder.decisions("events", "whole", extra=EXTRA, plan=plan, limit_pawns=math.inf)
+    milepost = (pl.col("mover_elo") / 100).round() * 100
+    frame = frame.drop_nulls("mover_elo").with_columns(milepost.alias("milepost"))
+    return frame.filter(pl.col("move_number") > BOOK)
+
+
+def band_of(elo: Floats) -> Floats:
+    """Return the number of each Elo's wide band, from 0."""
+    return np.searchsorted(np.asarray(BANDS), np.nan_to_num(elo), side="right")
+
+
+def way_table(
+    frame: pl.DataFrame, ways: Mapping[str, Callable[[Spreads], Spreads]]
+) -> pl.DataFrame:
+    """Return c for each way of analysis and wide band."""
+    rows = []
+    bands = band_of(frame["milepost"].to_numpy())
+    names = [f"under {BANDS[0]:.0f}", *(f"{each:.0f} and more" for each in BANDS)]
+    for band in np.unique(bands):
+        spreads = Spreads.from_table(frame.filter(pl.Series(bands == band)))
+        if len(spreads) < FEWEST:
+            continue
+        for name, way in ways.items():
+            seen = way(spreads)
+            found = fit_reference(seen)
+            error = clustered_error(seen)
+            se = max(found.sd, error) if np.isfinite(error) else found.sd
+            rows.append((name, names[int(band)], found.n, found.mean, se))
+    if not rows:
+        raise MissingDataError(f"no wide band has {FEWEST} turns")
+    return pl.DataFrame(rows, schema=["way", "Band", "n", "c", "se"], orient="row")
+
+
+def _numbered(table: pl.DataFrame, word: str, axis: str) -> pl.DataFrame:
+    part = table.filter(pl.col("way").str.contains(word))
+    return part.with_columns(pl.col("way").str.extract(r"(\d+)").cast(pl.Int64).alias(axis))
+
+
+def rise(spreads: Spreads) -> float:
+    """Return the rise of c in 100 Elo: a line in Elo through c of each half of the ratings."""
+    elo = np.nan_to_num(spreads.rating)
+    middle = np.median(elo)
+    low, high = spreads.take(elo < middle), spreads.take(elo >= middle)
+    apart = np.nan_to_num(high.rating).mean() - np.nan_to_num(low.rating).mean()
+    return 100 * (fit_reference(high).mean - fit_reference(low).mean) / float(apart)
+
+
+def ratio_of(
+    spreads: Spreads, one: Callable[[Spreads], Spreads], two: Callable[[Spreads], Spreads],
+    measure: Callable[[Spreads], float], draws: int = _DRAWS,
+) -> Estimate:  # fmt: skip
+    """Return a measure of one view over that of another, less one, in per cent."""
+    rng = np.random.default_rng(_SEED)
+    games = np.unique(spreads.groups)
+    rows = {game: np.flatnonzero(spreads.groups == game) for game in games}
+
+    def ratio(part: Spreads) -> float:
+        return 100 * (measure(one(part)) / measure(two(part)) - 1)
+
+    drawn = []
+    for _ in range(draws):
+        some = np.concatenate([rows[game] for game in rng.choice(games, len(games))])
+        drawn.append(ratio(spreads.take(some)))
+    return Estimate(ratio(spreads), float(np.subtract(*np.percentile(drawn, [84.13, 15.87])) / 2))
+
+
+def ratio_findings(spreads: Spreads, depths: list[int]) -> tuple[Finding, Finding]:
+    """Judge whether the rise of c with Elo stays the same with less depth and fewer moves."""
+    n = len(spreads)
+    if SHALLOW not in depths or depths[-1] <= SHALLOW or n < FEWEST:
+        few = f"{n} turns with depths up to {depths[-1] if depths else 0}"
+        return too_little("2009-depths", few, n=n), too_little("2009-width", few, n=n)
+    depth = ratio_of(spreads, lambda each: at_depth(each, SHALLOW), lambda each: each, rise)
+    width = ratio_of(
+        spreads, lambda each: first_options(each, WIDTH // 2, bounded=False), lambda each: each,
+        rise,
+    )  # fmt: skip
+    whole = f"rise {rise(spreads):.4f} in 100 Elo with depth {depths[-1]} and {WIDTH} moves"
+    return (
+        judge("2009-depths", depth, f"{depth.show(0, sign=True)} %; {whole}", n=n),
+        judge("2009-width", width, f"{width.show(0, sign=True)} %; {whole}", n=n),
+    )
+
+
+def slip_finding(spreads: Spreads, depths: list[int]) -> Finding:
+    """Judge whether two plies less find most of the inaccuracies."""
+    if len(depths) < 3 or spreads.depth_values is None:
+        return too_little("2009-depth-10", "no values at several depths", n=len(spreads))
+    starts = spreads.offsets[:-1]
+    lost = []
+    for depth in (depths[-1], depths[-3]):
+        values = spreads.depth_values[:, spreads.depths.index(depth)]
+        best = np.maximum.reduceat(np.nan_to_num(values, nan=-np.inf), starts)
+        lost.append(best - values[starts + spreads.chosen])
+    slips = (lost[0] >= _SLIP) & (spreads.chosen >= 0)
+    n = int(slips.sum())
+    if n < FEWEST // 2:
+        return too_little("2009-depth-10", f"{n} inaccuracies", n=n)
+    share = mean_of(100.0 * (lost[1][slips] >= _SLIP), spreads.groups[slips])
+    return judge("2009-depth-10", share, f"{share.show(1)} % of {n}", n=n)
+
+
+def engine_finding(folder: Folder) -> tuple[Finding, pl.DataFrame]:
+    """Judge c by another engine against c by ours on the same turns, at the same depth."""
+    try:
+        if folder.setup(OTHER) == folder.setup(DEEP):
+            return too_little("2009-engine", "the store holds one engine only"), pl.DataFrame()
+        other, ours = deep_decisions(folder, OTHER), deep_decisions(folder)
+    except MissingDataError as error:
+        return too_little("2009-engine", str(error)), pl.DataFrame()
+    key = ["game_id", "ply"]
+    both = ours.join(other.select(key), on=key, how="semi").sort(key)
+    same = other.join(ours.select(key), on=key, how="semi").sort(key)
+    n = len(both)
+    if n < FEWEST:
+        return too_little("2009-engine", f"{n} turns seen by both", n=n), pl.DataFrame()
+    mine, theirs = (Spreads.from_table(each) for each in (both, same))
+    depth = min(mine.depths[-1], theirs.depths[-1])
+    mine = first_options(at_depth(mine, depth), WIDTH, bounded=False)
+    fits = {"ours": fit_reference(mine), "other": fit_reference(theirs)}
+    # Each engine lists ten moves of its own: the two sets of turns are nearly the same.
+    errors = {"ours": clustered_error(mine), "other": clustered_error(theirs)}
+    ratio = fits["other"].mean / fits["ours"].mean
+    relative = np.hypot(*(errors[name] / fits[name].mean for name in fits))
+    number = Estimate(100 * (ratio - 1), 100 * ratio * float(relative))
+    rows = pl.DataFrame(
+        [(name, depth, fits[name].n, fits[name].mean, errors[name]) for name in fits],
+        schema=["engine", "depth", "n", "c", "se"], orient="row",
+    )  # fmt: skip
+    found = (
+        f"{number.show(1, sign=True)} %: c {fits['other'].mean:.3f} against {fits['ours'].mean:.3f}"
+        f" at depth {depth} (error as if the turns were not shared)"
+    )
+    return judge("2009-engine", number, found, n=n), rows
