@@ -1,9 +1,9 @@
 """Play like a human of a given Elo: guesses about one position, and a bot that chooses moves.
 
-The bot draws from the calibrated agent that ratings read: what it plays at an Elo is what
-`milepost.rate` would call that Elo, by the same plan. In the opening, where no agent is calibrated,
-it goes by a book; in decided positions and against a bare king by agents and rules of their own
-(`milepost.intrinsic.choosing`).
+Guesses are the calibrated agents that ratings read: how probable people's moves are. The bot draws
+its moves from them, sharpened by a playing map where the plan is shallow, so that a deeper search
+rates it at its Elo. In the opening, where no agent is calibrated, it goes by a book; in decided
+positions and against a bare king by agents and rules of their own (`milepost.intrinsic.choosing`).
 """
 
 from __future__ import annotations
@@ -36,10 +36,14 @@ from milepost.intrinsic.calibration.calibration import (
 from milepost.intrinsic.choosing.choose import AGENT, TECHNIQUE, Choice, Chooser, draw
 from milepost.intrinsic.choosing.decided import decided_for
 from milepost.intrinsic.choosing.personal import PersonalAgent, load_agent
+from milepost.intrinsic.choosing.playing import playing_maps
 from milepost.io.provenance import provenance
 
-PLANS = ("bullet", "quick", "standard")
-"""The plans that the bot plays by, the cheapest first; each has a calibration of its own."""
+PLANS = ("bullet", "blitz", "quick", "standard")
+"""The plans that the bot plays by, the cheapest first."""
+PLAN = "quick"
+"""What it plays by, unless told otherwise or in haste."""
+_BLITZ_DEPTH = 8
 ELO = 1800.0
 SAMPLE, LIKELIEST = "sample", "likeliest"
 CHOICES = (SAMPLE, LIKELIEST)
@@ -51,14 +55,66 @@ BOOK, HASTE, NO_VALUES = "book", "haste", "no values"
 """Where a move came from, besides the regimes of `milepost.intrinsic.choosing.choose`."""
 
 
+def bot_plan(name: str) -> Plan:
+    """Return a plan of the bot by its name: *blitz* is the beginning of *quick*, to depth 8.
+
+    Raises
+    ------
+    InputError
+        If it is not one of `PLANS`.
+    """
+    if name not in PLANS:
+        raise InputError(f"the bot's plans are {', '.join(PLANS)}; got {name!r}")
+    return make_plan(PLAN, depth=_BLITZ_DEPTH) if name == "blitz" else make_plan(name)
+
+
 @dataclass(frozen=True, eq=False)
 class Mind:
     """What the bot thinks with under one plan."""
 
+    name: str
+    """The plan's name, one of `PLANS`."""
     plan: Plan
     """How the engine searches."""
     chooser: Chooser
     """The agents that were calibrated for it."""
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The whole Elos that it can play at."""
+        return _whole(self.chooser.playing_range)
+
+
+def _whole(ends: tuple[float, float]) -> tuple[float, float]:
+    return float(np.ceil(ends[0])), float(np.floor(ends[1]))
+
+
+def shipped_ranges() -> dict[str, tuple[float, float]]:
+    """Return the Elos that each plan can play at with the shipped engine set-up."""
+    maps = {each.made["plan"]: each.range for each in playing_maps().values()}
+    return {
+        name: _whole(
+            maps[name] if name in maps else load_calibration(f"stockfish15.1-{name}").range
+        )
+        for name in PLANS
+    }
+
+
+def cheapest_plan(elo: float | None) -> str:
+    """Return the cheapest plan that can play at an Elo; the usual one if none can."""
+    for name, (low, high) in shipped_ranges().items():
+        if elo is not None and low <= elo <= high:
+            return name
+    return PLAN
+
+
+def usual_plan(agent: PersonalAgent | None = None) -> str:
+    """Return the plan that the bot plays by: that of a person's agent, else the usual one."""
+    if agent is not None:
+        for name in PLANS:
+            if agent.setup_text.endswith(bot_plan(name).text):
+                return name
+    return PLAN
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +149,7 @@ class Thought:
 
 def find_minds(
     program: str | Path,
-    plan: str = "bullet",
+    plan: str = PLAN,
     calibration: Calibration | str | Path | None = None,
     agent: PersonalAgent | None = None,
 ) -> tuple[EngineSetup, list[Mind]]:
@@ -106,29 +162,29 @@ def find_minds(
     NoCalibrationError
         If the package has none for this engine.
     """
-    if plan not in PLANS:
-        raise InputError(f"the bot's plans are {', '.join(PLANS)}; got {plan!r}")
-    wanted = make_plan(plan)
+    wanted = bot_plan(plan)
     setup = engine_setup(program, wanted, {})
     minds = []
     for name in reversed(PLANS[: PLANS.index(plan) + 1]):
-        one = make_plan(name)
+        one = bot_plan(name)
         digest = replace(setup, plan=one.text).digest
+        playing = playing_maps().get(digest)
         try:
             if calibration is not None and name == plan:
                 given = calibration
                 known = given if isinstance(given, Calibration) else load_calibration(given)
                 known.refuse_other(digest)
             else:
-                known = load_calibration(calibration_for(digest))
+                known = load_calibration(calibration_for(digest) if playing is None else playing.agents)
         except NoCalibrationError as error:
             if name != plan:
                 continue  # a cheaper plan without one is no plan to fall back to
             raise NoCalibrationError(_no_calibration(setup)) from error
-        shift = None
-        if agent is not None and agent.setup == digest:
-            shift = agent.shift
-        minds.append(Mind(one, Chooser(known, decided_for(digest), shift)))
+        if playing is not None and playing.agents != known.name:
+            playing = None  # it is about other agents
+        shift = agent.shift if agent is not None and agent.setup == known.setup else None
+        chooser = Chooser(known, decided_for(known.setup), shift, playing)
+        minds.append(Mind(name, one, chooser))
     return setup, minds
 
 
@@ -153,7 +209,7 @@ class Bot:
         self,
         elo: float | None = ELO,
         *,
-        plan: str = "bullet",
+        plan: str | None = None,
         engine: str | Path | None = None,
         calibration: Calibration | str | Path | None = None,
         agent: PersonalAgent | str | Path | None = None,
@@ -169,10 +225,11 @@ class Bot:
         Parameters
         ----------
         elo
-            What it plays like, within the range of the calibration; None = the greatest there.
+            What it plays like, within the range of the plan; None = the greatest there.
         plan
-            How the engine searches: ``"bullet"``, ``"quick"`` or ``"standard"``. Each has a
-            calibration of its own, so the Elo means the same.
+            How the engine searches: ``"bullet"``, ``"blitz"``, ``"quick"`` or ``"standard"``, the
+            cheapest first. An Elo means the same by each, but not each reaches every Elo [default:
+            quick; with `agent` the plan that it was fitted with].
         engine
             The inner engine's program [default: the usual places].
         calibration
@@ -180,7 +237,7 @@ class Bot:
         agent
             One person's agent (`milepost.personify`), or its file: then `elo` counts for nothing.
         clip
-            Take the nearest possible Elo for one outside the calibration, in place of an error.
+            Take the nearest possible Elo for one outside the range, in place of an error.
         book
             ``"own"``: the one that comes with the package; a Polyglot file; None = no book.
         book_plies
@@ -206,7 +263,8 @@ class Bot:
             raise InputError(f"the form is a standard deviation from 0, got {form}")
         person = load_agent(agent) if isinstance(agent, str | Path) else agent
         self.program = find_engine(None if engine is None else str(engine))
-        self.setup, self.minds = find_minds(self.program, plan, calibration, person)
+        name = usual_plan(person) if plan is None else plan
+        self.setup, self.minds = find_minds(self.program, name, calibration, person)
         low, high = self.range
         if person is not None:
             elo = person.elo
@@ -220,7 +278,7 @@ class Bot:
         elif clip:
             elo = min(max(elo, low), high)
         elif not low <= elo <= high:
-            raise InputError(f"the calibration is for Elo {low:.0f} to {high:.0f}, got {elo:g}")
+            raise InputError(out_of_range(name, (low, high), elo))
         self.elo = float(elo)
         self.choice = choice
         self.form = form
@@ -236,9 +294,13 @@ class Bot:
 
     @property
     def range(self) -> tuple[float, float]:
-        """The Elos that it can play at: those of the calibration of its plan."""
-        low, high = self.minds[0].chooser.calibration.range
-        return float(np.ceil(low)), float(np.floor(high))
+        """The Elos that it can play at by its plan."""
+        return self.minds[0].range
+
+    @property
+    def guess_range(self) -> tuple[float, float]:
+        """The Elos that it can guess about: those of its calibration."""
+        return _whole(self.minds[0].chooser.calibration.range)
 
     def start(self) -> None:
         """Start the inner engine, and load what choosing needs."""
@@ -249,14 +311,14 @@ class Bot:
         """Think once as in a game: what is loaded or compiled then is not loaded on a clock."""
         board = chess.Board(_WARM)
         cheapest = self.minds[-1]
-        thought = self.think(board, elo=self.elo, plans=[cheapest.plan.name])
+        thought = self.think(board, elo=self.elo, plans=[cheapest.name])
         if thought.plan is None:
             return
         options = thought.options
         won = replace(options, values=options.values + 8.0)
         for mind in self.minds:
             for known in (options, won):
-                mind.chooser.choose(known, self.elo)
+                mind.chooser.choose(known, self.elo, play=True)
 
     def new_game(self, number: int | None = None) -> None:
         """Begin a game: draw the form of the day, and with a seed begin its numbers anew.
@@ -308,7 +370,7 @@ class Bot:
 
     @property
     def elo_today(self) -> float:
-        """The Elo with the form of this game, within the range of the calibration."""
+        """The Elo with the form of this game, within the range of the plan."""
         low, high = self.range
         return float(np.clip(self.elo + self._offset, low, high))
 
@@ -317,6 +379,7 @@ class Bot:
         board: chess.Board,
         *,
         elo: float | None = None,
+        guessing: bool = False,
         moves: Iterable[chess.Move] = (),
         plans: Sequence[str] = (),
         deadline: float | None = None,
@@ -330,6 +393,8 @@ class Bot:
             The position, with its history where known.
         elo
             Of the mover [default: the bot's].
+        guessing
+            Say how probable people's moves are, in place of how the bot would play.
         moves
             Keep to these moves.
         plans
@@ -348,13 +413,15 @@ class Bot:
         if not any(board.legal_moves):
             raise InputError(f"there is no legal move in {board.fen()}")
         level = self.elo_today if elo is None else float(elo)
-        minds = [mind for mind in self.minds if not plans or mind.plan.name in plans]
+        minds = [mind for mind in self.minds if not plans or mind.name in plans]
         minds = minds or self.minds[-1:]
         found = self.evaluator.evaluate(
             board.fen(), [mind.plan for mind in minds], deadline=deadline, stopped=stopped
         )
-        thought = self._weigh(board, level, minds, found)
-        thought = self._by_tables(self._without_standard(thought, minds, deadline, stopped))
+        thought = self._weigh(board, level, minds, found, guessing=guessing)
+        if not guessing:
+            thought = self._without_standard(thought, minds, deadline, stopped)
+        thought = self._by_tables(thought)
         only = {move.uci() for move in moves}
         if not only:
             return thought
@@ -364,19 +431,27 @@ class Bot:
         return replace(thought, choice=thought.choice.keep(places))
 
     def _weigh(
-        self, board: chess.Board, elo: float, minds: Sequence[Mind], found: InTime
+        self,
+        board: chess.Board,
+        elo: float,
+        minds: Sequence[Mind],
+        found: InTime,
+        *,
+        guessing: bool = False,
     ) -> Thought:
         mind = next((mind for mind in minds if mind.plan == found.plan), None)
         source, evaluation = HASTE, found.evaluation
         if mind is None and not evaluation.moves:
             return _blind(board, elo, found.seconds)
         options = position_options(board, evaluation)
-        chooser = (mind or minds[-1]).chooser
-        choice = chooser.choose(options, elo)
+        used = mind or minds[-1]
+        if not guessing:  # a plan does not claim an Elo that it cannot play
+            elo = float(np.clip(elo, *used.range))
+        choice = used.chooser.choose(options, elo, play=not guessing)
         if mind is not None:
             source = choice.regime
         return Thought(
-            board, elo, source, None if mind is None else mind.plan.name, options, choice,
+            board, elo, source, None if mind is None else mind.name, options, choice,
             found.seconds, evaluation.nodes,
         )  # fmt: skip
 
@@ -390,7 +465,7 @@ class Bot:
         """Decided positions go to a plan that has agents for them: standard has none."""
         if thought.plan is None or thought.source in {AGENT, TECHNIQUE}:
             return thought
-        own = next(mind for mind in minds if mind.plan.name == thought.plan)
+        own = next(mind for mind in minds if mind.name == thought.plan)
         others = [mind for mind in minds if mind.chooser.decided is not None]
         if own.chooser.decided is not None or not others:
             return thought
@@ -435,7 +510,10 @@ class Bot:
     def guess(self, position: str | chess.Board, elo: float | None = None) -> Guess:
         """Return what humans of an Elo would play; see `milepost.guess`."""
         board = as_board(position)
-        thought = self.think(board, elo=self.elo if elo is None else elo)
+        asked, (low, high) = self.elo if elo is None else float(elo), self.guess_range
+        if not low <= asked <= high:
+            raise InputError(f"the calibration is for Elo {low:.0f} to {high:.0f}, got {asked:g}")
+        thought = self.think(board, elo=asked, guessing=True)
         return guess_of(thought, self)
 
     def close(self) -> None:
@@ -454,7 +532,7 @@ class Bot:
 
     def __repr__(self) -> str:
         """Say what it plays like."""
-        return f"Bot(elo={self.elo:.0f}, plan={self.minds[0].plan.name!r}, {self.setup.name})"
+        return f"Bot(elo={self.elo:.0f}, plan={self.minds[0].name!r}, {self.setup.name})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -519,7 +597,7 @@ def guess(
     position: str | chess.Board,
     elo: float = 1500.0,
     *,
-    plan: str = "bullet",
+    plan: str | None = None,
     engine: str | Path | None = None,
     calibration: Calibration | str | Path | None = None,
     agent: PersonalAgent | str | Path | None = None,
@@ -533,7 +611,8 @@ def guess(
     elo
         Of the mover.
     plan
-        ``"bullet"``, ``"quick"`` or ``"standard"``: deeper plans know more, and take longer.
+        ``"bullet"``, ``"blitz"``, ``"quick"`` or ``"standard"``: deeper plans know more, and take
+        longer [default: as for `Bot`].
     engine
         The engine's program [default: the usual places].
     calibration
@@ -552,15 +631,24 @@ def guess(
     """
     board = as_board(position)
     with Bot(
-        elo, plan=plan, engine=engine, calibration=calibration, agent=agent, book=None, seed=0
-    ) as bot:
-        return bot.guess(board)
+        elo, plan=plan, engine=engine, calibration=calibration, agent=agent, book=None, seed=0,
+        clip=True,
+    ) as bot:  # fmt: skip
+        return bot.guess(board, elo if agent is None else None)
+
+
+def out_of_range(plan: str, ends: tuple[float, float], elo: float) -> str:
+    """Say that a plan cannot play at an Elo, and which one can."""
+    said = f"the plan {plan} plays at Elo {ends[0]:.0f} to {ends[1]:.0f}, got {elo:g}"
+    other = cheapest_plan(elo)
+    low, high = shipped_ranges()[other]
+    return f"{said}; the plan {other} can" if low <= elo <= high else said
 
 
 def guess_of(thought: Thought, bot: Bot) -> Guess:
     """Return a thought for people."""
     board, options, choice = thought.board, thought.options, thought.choice
-    mind = next((mind for mind in bot.minds if mind.plan.name == thought.plan), None)
+    mind = next((mind for mind in bot.minds if mind.name == thought.plan), None)
     chooser = (mind or bot.minds[0]).chooser
     best_from, ends = chooser.likeliest_from(options)
     order = thought.order

@@ -8,9 +8,12 @@ import typer
 
 from milepost.cli import options
 
-PLANS = "bullet, quick or standard: deeper plans know more and take longer."
+_PLANS = (
+    "bullet, blitz, quick or standard: deeper plans know more and take longer [default: quick, or "
+    "the agent's]."
+)
 Elo = Annotated[float, typer.Option("--elo", help="What it plays like.")]
-Plan = Annotated[str, typer.Option("--plan", help=PLANS)]
+Plan = Annotated[str | None, typer.Option("--plan", help=_PLANS, show_default=False)]
 Agent = Annotated[
     str | None,
     typer.Option("--agent", metavar="FILE", help="One person's agent (milepost personify)."),
@@ -25,7 +28,7 @@ def play(
     elo: Elo = 1800.0,
     agent: Agent = None,
     engine: options.Engine = None,
-    plan: Plan = "quick",
+    plan: Plan = None,
     calibration: Calibration = None,
     book: Annotated[
         str | None,
@@ -52,7 +55,9 @@ def play(
     on a server as a human.
     """
     from milepost.play.loop import main
+    from milepost.play.options import plan_of
 
+    plan = plan or plan_of(agent)
     given = {
         "UCI_Elo": str(round(elo)),
         "Plan": plan,
@@ -75,14 +80,21 @@ def play(
 def _check(given: dict[str, str]) -> None:
     """Refuse what a GUI could not set either."""
     from milepost.errors import InputError
-    from milepost.play.options import declare
+    from milepost.play.options import PLANS, declare, playing_range
 
-    if given["Plan"] not in ("bullet", "quick", "standard"):
-        raise InputError(f"--plan: expected bullet, quick or standard, got {given['Plan']!r}")
+    plan, elo = given["Plan"], int(given["UCI_Elo"])
+    if plan not in PLANS:
+        raise InputError(f"--plan: expected {', '.join(PLANS)}, got {plan!r}")
     for name, option in declare({}).items():
         if name in given and option.read(given[name]) is None:
             wanted = " or ".join(option.choices) or option.kind
             raise InputError(f"{name}: expected {wanted}, got {given[name]!r}")
+    low, high = playing_range(plan)
+    if not low <= elo <= high:
+        nearest = min(max(elo, low), high)
+        typer.echo(
+            f"--elo {elo}: {plan} plays at {low} to {high}, so it will play at {nearest}", err=True
+        )
 
 
 def bridge_help(engine: str | None, plan: str) -> str:
@@ -99,7 +111,7 @@ def guess(
         str, typer.Argument(metavar="FEN", help="The position; startpos is the first one.")
     ],
     elo: Annotated[float, typer.Option("--elo", help="Of the mover.")] = 1500.0,
-    plan: Plan = "bullet",
+    plan: Plan = None,
     engine: options.Engine = None,
     calibration: Calibration = None,
     agent: Agent = None,
@@ -117,7 +129,7 @@ def guess(
             position, elo, plan=plan, engine=engine, calibration=calibration, agent=agent
         )
     except NoCalibrationError as error:
-        raise NoCalibrationError(f"{error}:\n{bridge_help(engine, plan)}") from error
+        raise NoCalibrationError(f"{error}:\n{bridge_help(engine, plan or 'quick')}") from error
     if output is not None:
         write_table(found.table, output, form=form, made=found.made)
         return
