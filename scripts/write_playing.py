@@ -7,12 +7,12 @@ Needs no engine. Human turns that were evaluated to depth 10 are cut to the dept
 sees the last two depths as nothing new) and a sharpness: p^sharpness. For a grid of rules it is
 worked out how the calibration of quick would rate them and how often they would slip by its values
 (`milepost.intrinsic.choosing.judge`). For every Elo a rule is kept that is rated so and slips as
-nearly as can be as quick's own agents of that Elo do, which stand for people. A map ends where the rule
-would need a sharpness over 2.5, or where slips of a pawn are more than 15 % off.
+nearly as can be as quick's own agents of that Elo do, which stand for people. A map ends where the
+rule would need a sharpness over 2.5, or where slips of a pawn are more than 15 % off.
 
 Turns: `analysis/random_turns_2011-2014.parquet` for positions within three pawns, and the turns of
-`scripts/write_decided.py` for those beyond. The rules are checked on `analysis/whole_games.parquet`,
-of which no turn within three pawns made the map (every third game).
+`scripts/write_decided.py` for those beyond. The rules are checked on every third game of
+`analysis/whole_games.parquet`, of which no turn within three pawns made the map.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from write_decided import BEST, decided_turns, scored_turns
 
 import milepost as mp
 from milepost.analysis.engine.setup import EngineSetup
-from milepost.api.play import bot_plan
+from milepost.api.minds import bot_plan
 from milepost.choice.evaluation.evaluate import ln_probabilities, prepare
 from milepost.choice.spreads import Floats, Spreads
 from milepost.errors import MissingEvaluationsWarning
@@ -202,9 +202,7 @@ def write(plan_name: str, near: Spreads, check: Spreads, decided: Spreads, outpu
     ladder = on_mate_ladder(decided)
     rules = {
         NEAR: Rules(Judge(near, judge.map.path), as_seen(near, plan.depth, path), path),
-        DECIDED: Rules(
-            Judge(ladder, judges.path), as_seen(ladder, plan.depth, own.path), own.path
-        ),
+        DECIDED: Rules(Judge(ladder, judges.path), as_seen(ladder, plan.depth, own.path), own.path),
     }
     found = {part: rules_of(each, part) for part, each in rules.items()}
     playing = PlayingMap(

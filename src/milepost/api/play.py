@@ -21,29 +21,17 @@ import numpy as np
 import polars as pl
 
 from milepost.analysis.engine.search_output import Value
-from milepost.analysis.engine.setup import EngineSetup, find_engine, readable_setup
+from milepost.analysis.engine.setup import find_engine, readable_setup
 from milepost.analysis.in_time import InTime, TimedEvaluator
-from milepost.analysis.plans import Plan, make_plan
-from milepost.analysis.run.run import engine_setup
 from milepost.analysis.spreads.one_position import PositionOptions, position_options
-from milepost.errors import InputError, NoCalibrationError
+from milepost.api.minds import Mind, find_minds, out_of_range, usual_plan, whole_elos
+from milepost.errors import InputError
 from milepost.games.book import Book, open_book
-from milepost.intrinsic.calibration.calibration import (
-    Calibration,
-    calibration_for,
-    load_calibration,
-)
-from milepost.intrinsic.choosing.choose import AGENT, TECHNIQUE, Choice, Chooser, draw
-from milepost.intrinsic.choosing.decided import decided_for
+from milepost.intrinsic.calibration.calibration import Calibration
+from milepost.intrinsic.choosing.choose import AGENT, TECHNIQUE, Choice, draw
 from milepost.intrinsic.choosing.personal import PersonalAgent, load_agent
-from milepost.intrinsic.choosing.playing import playing_maps
 from milepost.io.provenance import provenance
 
-PLANS = ("bullet", "blitz", "quick", "standard")
-"""The plans that the bot plays by, the cheapest first."""
-PLAN = "quick"
-"""What it plays by, unless told otherwise or in haste."""
-_BLITZ_DEPTH = 8
 ELO = 1800.0
 SAMPLE, LIKELIEST = "sample", "likeliest"
 CHOICES = (SAMPLE, LIKELIEST)
@@ -53,68 +41,6 @@ OWN_BOOK = "own"
 _WARM = "r1bq1rk1/pp2bppp/2n1pn2/3p4/3P4/2NBPN2/PP3PPP/R1BQ1RK1 w - - 4 9"
 BOOK, HASTE, NO_VALUES = "book", "haste", "no values"
 """Where a move came from, besides the regimes of `milepost.intrinsic.choosing.choose`."""
-
-
-def bot_plan(name: str) -> Plan:
-    """Return a plan of the bot by its name: *blitz* is the beginning of *quick*, to depth 8.
-
-    Raises
-    ------
-    InputError
-        If it is not one of `PLANS`.
-    """
-    if name not in PLANS:
-        raise InputError(f"the bot's plans are {', '.join(PLANS)}; got {name!r}")
-    return make_plan(PLAN, depth=_BLITZ_DEPTH) if name == "blitz" else make_plan(name)
-
-
-@dataclass(frozen=True, eq=False)
-class Mind:
-    """What the bot thinks with under one plan."""
-
-    name: str
-    """The plan's name, one of `PLANS`."""
-    plan: Plan
-    """How the engine searches."""
-    chooser: Chooser
-    """The agents that were calibrated for it."""
-
-    @property
-    def range(self) -> tuple[float, float]:
-        """The whole Elos that it can play at."""
-        return _whole(self.chooser.playing_range)
-
-
-def _whole(ends: tuple[float, float]) -> tuple[float, float]:
-    return float(np.ceil(ends[0])), float(np.floor(ends[1]))
-
-
-def shipped_ranges() -> dict[str, tuple[float, float]]:
-    """Return the Elos that each plan can play at with the shipped engine set-up."""
-    maps = {each.made["plan"]: each.range for each in playing_maps().values()}
-    return {
-        name: _whole(
-            maps[name] if name in maps else load_calibration(f"stockfish15.1-{name}").range
-        )
-        for name in PLANS
-    }
-
-
-def cheapest_plan(elo: float | None) -> str:
-    """Return the cheapest plan that can play at an Elo; the usual one if none can."""
-    for name, (low, high) in shipped_ranges().items():
-        if elo is not None and low <= elo <= high:
-            return name
-    return PLAN
-
-
-def usual_plan(agent: PersonalAgent | None = None) -> str:
-    """Return the plan that the bot plays by: that of a person's agent, else the usual one."""
-    if agent is not None:
-        for name in PLANS:
-            if agent.setup_text.endswith(bot_plan(name).text):
-                return name
-    return PLAN
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,55 +71,6 @@ class Thought:
             range(len(self.options.moves)),
             key=lambda place: (-self.choice.probabilities[place], self.choice.losses[place]),
         )
-
-
-def find_minds(
-    program: str | Path,
-    plan: str = PLAN,
-    calibration: Calibration | str | Path | None = None,
-    agent: PersonalAgent | None = None,
-) -> tuple[EngineSetup, list[Mind]]:
-    """Return the set-up of an engine, and what to think with: a plan and the cheaper ones.
-
-    Raises
-    ------
-    InputError
-        If the plan is not one of `PLANS`, or the calibration is for another set-up.
-    NoCalibrationError
-        If the package has none for this engine.
-    """
-    wanted = bot_plan(plan)
-    setup = engine_setup(program, wanted, {})
-    minds = []
-    for name in reversed(PLANS[: PLANS.index(plan) + 1]):
-        one = bot_plan(name)
-        digest = replace(setup, plan=one.text).digest
-        playing = playing_maps().get(digest)
-        try:
-            if calibration is not None and name == plan:
-                given = calibration
-                known = given if isinstance(given, Calibration) else load_calibration(given)
-                known.refuse_other(digest)
-            else:
-                known = load_calibration(calibration_for(digest) if playing is None else playing.agents)
-        except NoCalibrationError as error:
-            if name != plan:
-                continue  # a cheaper plan without one is no plan to fall back to
-            raise NoCalibrationError(_no_calibration(setup)) from error
-        if playing is not None and playing.agents != known.name:
-            playing = None  # it is about other agents
-        shift = agent.shift if agent is not None and agent.setup == known.setup else None
-        chooser = Chooser(known, decided_for(known.setup), shift, playing)
-        minds.append(Mind(name, one, chooser))
-    return setup, minds
-
-
-def _no_calibration(setup: EngineSetup) -> str:
-    return (
-        f"no calibration comes with the package for {readable_setup(setup.as_dict())}: the shipped "
-        "ones are for Stockfish 15.1 (Debian: apt-get install stockfish); milepost.bridge carries "
-        "one over to another engine"
-    )
 
 
 class Bot:
@@ -300,7 +177,7 @@ class Bot:
     @property
     def guess_range(self) -> tuple[float, float]:
         """The Elos that it can guess about: those of its calibration."""
-        return _whole(self.minds[0].chooser.calibration.range)
+        return whole_elos(self.minds[0].chooser.calibration.range)
 
     def start(self) -> None:
         """Start the inner engine, and load what choosing needs."""
@@ -635,14 +512,6 @@ def guess(
         clip=True,
     ) as bot:  # fmt: skip
         return bot.guess(board, elo if agent is None else None)
-
-
-def out_of_range(plan: str, ends: tuple[float, float], elo: float) -> str:
-    """Say that a plan cannot play at an Elo, and which one can."""
-    said = f"the plan {plan} plays at Elo {ends[0]:.0f} to {ends[1]:.0f}, got {elo:g}"
-    other = cheapest_plan(elo)
-    low, high = shipped_ranges()[other]
-    return f"{said}; the plan {other} can" if low <= elo <= high else said
 
 
 def guess_of(thought: Thought, bot: Bot) -> Guess:

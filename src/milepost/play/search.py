@@ -184,10 +184,11 @@ class Searcher:
         likeliest = choice.probabilities[choice.likeliest]
         claimed = f"elo {thought.elo:.0f}" if thought.plan is not None else "elo not claimed"
         asked = self.bot.elo_today
-        if thought.plan is not None and thought.elo < asked and thought.plan != self.bot.minds[0].name:
+        hasty = thought.plan not in (None, self.bot.minds[0].name)
+        if hasty and self._most(thought) < asked:
             self.say(
-                f"info string in haste: {thought.plan} plays at {thought.elo:.0f} at most, not at "
-                f"{asked:.0f}"
+                f"info string in haste: {thought.plan} plays at {self._most(thought):.0f} at most, "
+                f"not at {asked:.0f}"
             )
         self.say(
             f"info string human {likeliest:.4f} expected-loss {choice.expected_loss:.3f} "
@@ -201,6 +202,10 @@ class Searcher:
             if elo is not None and elo <= low:
                 where = f"at every Elo from {low:.0f} on"
             self.say(f"info string best {best} likeliest {where}")
+
+    def _most(self, thought: Thought) -> float:
+        """The greatest Elo that the plan of a thought can play at."""
+        return next(mind.range[1] for mind in self.bot.minds if mind.name == thought.plan)
 
     def _wait_for_leave(self, job: Job) -> None:
         """Infinite searches end by stop, ponderings by stop or ponderhit."""
@@ -248,9 +253,7 @@ class Searcher:
         low, high = self.bot.guess_range
         elo = min(max(opponent_elo(job.options["UCI_Opponent"], self.bot.elo), low), high)
         deadline = None if left is None else time.monotonic() + 0.7 * left
-        thought = self.bot.think(
-            after, elo=elo, guessing=True, plans=["bullet"], deadline=deadline
-        )
+        thought = self.bot.think(after, elo=elo, guessing=True, plans=["bullet"], deadline=deadline)
         return thought.options.moves[thought.choice.likeliest] if thought.plan else None
 
 

@@ -12,6 +12,7 @@ import chess
 import chess.pgn
 
 from milepost import api
+from milepost.api.minds import out_of_range
 from milepost.api.play import Guess
 from milepost.errors import EngineError, InputError, MilepostError
 from milepost.web.safety.problems import RefusedError
@@ -68,7 +69,7 @@ class Opponent:
             bot = self._ready()
             low, high = bot.range
             if not low <= elo <= high:
-                raise InputError(api.play.out_of_range(PLAN, (low, high), elo))
+                raise InputError(out_of_range(PLAN, (low, high), elo))
             bot.new_game(game * 1000 + board.ply())
             move = bot.book_move(board)
             if move is not None:

@@ -1,4 +1,4 @@
-"""How a rule that chooses moves would be rated by a calibration that sees deeper; no game is played.
+"""How a calibration that sees deeper would rate a rule that chooses moves; no game is played.
 
 A rule gives every option of many decisions a probability. If moves were drawn from it, a rating
 would be the Elo that makes the draws likeliest; with ever more draws it tends to the Elo θ that

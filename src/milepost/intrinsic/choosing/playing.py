@@ -101,9 +101,7 @@ class PlayingMap:
                 setup=str(values["setup"]),
                 agents=str(values["agents"]),
                 judge=str(values["judge"]),
-                rules={
-                    part: np.array(values["rules"][part], dtype=np.float64) for part in PARTS
-                },
+                rules={part: np.array(values["rules"][part], dtype=np.float64) for part in PARTS},
                 counts=dict(values["counts"]),
                 made=dict(values["made"]),
             )
