@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from milepost.choice.evaluation.evaluate import ln_probabilities, prepare
 from milepost.choice.spreads import Floats, Spreads
@@ -69,10 +70,20 @@ class Judge:
         return np.array(shares) / len(self.spreads)
 
 
-def normalised(ln_p: Floats, spreads: Spreads, sharpness: float = 1.0) -> Floats:
-    """Return probabilities in proportion to exp(sharpness × ln p), decision by decision."""
+def normalised(ln_p: Floats, spreads: Spreads, sharpness: npt.ArrayLike = 1.0) -> Floats:
+    """Return probabilities in proportion to exp(sharpness × ln p), decision by decision.
+
+    Parameters
+    ----------
+    ln_p
+        Of every option.
+    spreads
+        The decisions.
+    sharpness
+        One for all decisions, or one each.
+    """
     starts, counts = spreads.offsets[:-1], spreads.counts
-    sharp = sharpness * ln_p
+    sharp = np.repeat(np.broadcast_to(sharpness, len(spreads)), counts) * ln_p
     shares = np.exp(sharp - np.repeat(np.maximum.reduceat(sharp, starts), counts))
     answer: Floats = shares / np.repeat(np.add.reduceat(shares, starts), counts)
     return answer
