@@ -124,7 +124,7 @@ def personify(
         str, typer.Option("--store", metavar="DIR", help="Where evaluations are kept.")
     ] = "evaluations",
     plan: Annotated[
-        str, typer.Option("--plan", help="bullet, quick or standard; the bot must use the same.")
+        str, typer.Option("--plan", help="bullet, quick or standard; milepost play uses the same.")
     ] = "bullet",
     engine: options.Engine = None,
     calibration: Annotated[
