@@ -4,11 +4,13 @@
 
 Needs no engine. Human turns that were evaluated to depth 10 are cut to the depth of each plan
 (*bullet* 6, *blitz* 8). A rule is an agent of a calibration (bullet's own; for blitz quick's, which
-sees the last two depths as nothing new) and a sharpness: p^sharpness. For a grid of rules it is
-worked out how the calibration of quick would rate them and how often they would slip by its values
-(`milepost.intrinsic.choosing.judge`). For every Elo a rule is kept that is rated so and slips as
-nearly as can be as quick's own agents of that Elo do, which stand for people. A map ends where the
-rule would need a sharpness over 2.5, or where slips of a pawn are more than 15 % off.
+sees the last two depths as nothing new) and a sharpness: p^sharpness. In decided positions the
+agents are always quick's: bullet's own hardly differ with Elo, and no rule made of them is rated
+above 1300. For a grid of rules it is worked out how the calibration of quick would rate them and
+how often they would slip by its values (`milepost.intrinsic.choosing.judge`). For every Elo a rule
+is kept that is rated so and slips as nearly as can be as quick's own agents of that Elo do, which
+stand for people. A map ends where the rule would need a sharpness over 2.5, or where slips of a
+pawn are more than 15 % off.
 
 Turns: `analysis/random_turns_2011-2014.parquet` for positions within three pawns, and the turns of
 `scripts/write_decided.py` for those beyond. The rules are checked on every third game of
@@ -196,17 +198,16 @@ def write(plan_name: str, near: Spreads, check: Spreads, decided: Spreads, outpu
     calibration, judge = load_calibration(AGENTS[plan_name]), load_calibration(JUDGE)
     sys.stdout.write(f"{plan_name}: depth {plan.depth}, agents of {calibration.name}\n")
     path = calibration.map.path
-    own, judges = decided_for(calibration.setup), decided_for(judge.setup)
-    assert own is not None
-    assert judges is not None
+    far = decided_for(judge.setup)
+    assert far is not None
     ladder = on_mate_ladder(decided)
     rules = {
         NEAR: Rules(Judge(near, judge.map.path), as_seen(near, plan.depth, path), path),
-        DECIDED: Rules(Judge(ladder, judges.path), as_seen(ladder, plan.depth, own.path), own.path),
+        DECIDED: Rules(Judge(ladder, far.path), as_seen(ladder, plan.depth, far.path), far.path),
     }
     found = {part: rules_of(each, part) for part, each in rules.items()}
     playing = PlayingMap(
-        setup_of(plan_name), calibration.name, judge.name,
+        setup_of(plan_name), calibration.name, judge.name, judge.name,
         {part: table for part, (table, _) in found.items()},
         {NEAR: len(near), DECIDED: len(decided), "check": len(check)},
     )  # fmt: skip

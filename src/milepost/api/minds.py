@@ -134,7 +134,8 @@ def find_minds(
         if playing is not None and playing.agents != known.name:
             playing = None  # it is about other agents
         shift = agent.shift if agent is not None and agent.setup == known.setup else None
-        chooser = Chooser(known, decided_for(known.setup), shift, playing)
+        decided = None if playing is None else decided_for(load_calibration(playing.decided).setup)
+        chooser = Chooser(known, decided_for(known.setup), shift, playing, decided)
         minds.append(Mind(name, one, chooser))
     return setup, minds
 

@@ -161,13 +161,15 @@ def test_playing_is_sharper_than_guessing_near_and_decided(shift: int) -> None:
     calibration = load_calibration("stockfish15.1-bullet")
     board = chess.Board(MIDDLEGAME)
     options = position_options(board, evaluated(board, 6, 5, shift))
+    playing = playing_maps()[calibration.setup]
+    far = decided_for(load_calibration(playing.decided).setup)
     chooser = Chooser(
-        calibration, decided_for(calibration.setup), playing=playing_maps()[calibration.setup]
+        calibration, decided_for(calibration.setup), playing=playing, playing_decided=far
     )
     guess, play = chooser.choose(options, 1800), chooser.choose(options, 1800, play=True)
     assert guess.regime == play.regime == ("agent" if shift == 0 else "decided")
     assert play.entropy < guess.entropy
-    bare = replace(chooser, playing=None)
+    bare = replace(chooser, playing=None, playing_decided=None)
     np.testing.assert_allclose(
         bare.choose(options, 1800, play=True).probabilities, guess.probabilities
     )

@@ -21,6 +21,7 @@ from milepost.choice.evaluation.evaluate import ln_probabilities, prepare
 from milepost.choice.spreads import Floats, Spreads
 from milepost.errors import InputError
 from milepost.intrinsic.calibration.calibration import Calibration
+from milepost.intrinsic.calibration.paths import AgentPath
 from milepost.intrinsic.choosing.decided import LIMIT_PAWNS, DecidedAgents, on_mate_ladder
 from milepost.intrinsic.choosing.playing import DECIDED as FAR
 from milepost.intrinsic.choosing.playing import NEAR, PlayingMap, sharpened
@@ -98,18 +99,28 @@ class Chooser:
     """What one person's working parameters add to those of their Elo; None = nobody's."""
     playing: PlayingMap | None = None
     """How to play as strongly as an Elo; None = as the agents of that Elo choose."""
+    playing_decided: DecidedAgents | None = None
+    """The agents that the playing map sharpens in decided positions."""
 
     @property
     def playing_range(self) -> tuple[float, float]:
         """The Elos that it can play at."""
         return self.calibration.range if self.playing is None else self.playing.range
 
-    def spreads(self, options: PositionOptions) -> Spreads:
-        """Return the options of a position as a decision, with the depths that the agents need."""
+    def spreads(self, options: PositionOptions, path: AgentPath | None = None) -> Spreads:
+        """Return the options of a position as a decision, with the depths that the agents need.
+
+        Parameters
+        ----------
+        options
+            The moves of the position.
+        path
+            The agents [default: those of the calibration].
+        """
         table = options.depth_values
-        scheme = self.calibration.map.path.model.depths
+        scheme = (path or self.calibration.map.path).model.depths
         wanted = table.shape[1] if scheme is None else max(scheme.depths)
-        if table.shape[1] < wanted:  # a search that had to end early: as if it saw nothing new
+        if table.shape[1] < wanted:  # a search that ended before: as if it saw nothing new
             last = np.where(np.isnan(table[:, -1]), options.values, table[:, -1])
             more = np.repeat(last[:, None], wanted - table.shape[1], axis=1)
             table = np.hstack([table, more])
@@ -138,9 +149,12 @@ class Chooser:
         spreads = self.spreads(options)
         regime = self._regime(spreads, options)
         agent, sharpness = float(elo), 1.0
+        far = self.decided
         if play and self.playing is not None:
             agent, sharpness = self.playing.rule(elo, NEAR if regime == AGENT else FAR)
-        agents = sharpened(self._agents(spreads, regime, np.array([agent]))[0], sharpness)
+            far = self.playing_decided or far
+        table = self._agents(options, regime, np.array([agent]), far)
+        agents = sharpened(table[0], sharpness)
         probabilities = self._by_rules(spreads, regime, agents, float(elo), options.room)
         near = on_mate_ladder(spreads)
         losses = near.as_given(near.values.max() - near.values)
@@ -156,7 +170,7 @@ class Chooser:
         low, high = self.calibration.range
         grid = np.append(np.arange(low, high, _GRID), high)
         regime = self._regime(spreads, options)
-        agents = self._agents(spreads, regime, grid)
+        agents = self._agents(options, regime, grid, self.decided)
         table = np.stack(
             [
                 self._by_rules(spreads, regime, each, float(elo), options.room)
@@ -176,12 +190,16 @@ class Chooser:
             return AGENT
         return TECHNIQUE if options.room is not None and spreads.values[0] > 0 else DECIDED
 
-    def _agents(self, spreads: Spreads, regime: str, elos: Floats) -> Floats:
+    def _agents(
+        self, options: PositionOptions, regime: str, elos: Floats, far: DecidedAgents | None
+    ) -> Floats:
         """Probabilities by Elo, a row each, in the order in which the options were given."""
         path, shift = self.calibration.map.path, self.shift
-        if regime != AGENT and self.decided is not None:
-            path, shift = self.decided.path, None
-            spreads = on_mate_ladder(spreads)
+        if regime != AGENT and far is not None:
+            path, shift = far.path, None
+            spreads = on_mate_ladder(self.spreads(options, path))
+        else:
+            spreads = self.spreads(options)
         theta = path.theta(elos) + (0.0 if shift is None else shift)
         many = spreads.take(np.zeros(len(elos), dtype=np.int64))
         ln_p = ln_probabilities(path.model, prepare(many, path.model), theta)

@@ -44,6 +44,8 @@ class PlayingMap:
     """Digest of the engine set-up."""
     agents: str
     """The calibration whose agents are sharpened."""
+    decided: str
+    """The calibration whose agents for decided positions are sharpened there."""
     judge: str
     """The calibration that rates them."""
     rules: Mapping[str, Floats]
@@ -79,6 +81,7 @@ class PlayingMap:
             "schema": SCHEMA,
             "setup": self.setup,
             "agents": self.agents,
+            "decided": self.decided,
             "judge": self.judge,
             "rules": {part: self.rules[part].tolist() for part in PARTS},
             "counts": dict(self.counts),
@@ -100,6 +103,7 @@ class PlayingMap:
             return cls(
                 setup=str(values["setup"]),
                 agents=str(values["agents"]),
+                decided=str(values["decided"]),
                 judge=str(values["judge"]),
                 rules={part: np.array(values["rules"][part], dtype=np.float64) for part in PARTS},
                 counts=dict(values["counts"]),
