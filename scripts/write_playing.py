@@ -1,6 +1,6 @@
 """Write the playing maps: by which rule a shallow plan plays as strongly as people of an Elo.
 
-    python scripts/write_playing.py ../shared/data --work DIR
+    python scripts/write_playing.py ../shared/data --work DIR [--every 6]
 
 Needs no engine. Human turns that were evaluated to depth 10 are cut to the depth of each plan
 (*bullet* 6, *blitz* 8). A rule is an agent of a calibration (bullet's own; for blitz quick's, which
@@ -10,10 +10,10 @@ above 1300. For a grid of rules it is worked out how the calibration of quick wo
 how often they would slip by its values (`milepost.intrinsic.choosing.judge`). For every Elo a rule
 is kept that is rated so and slips as nearly as can be as quick's own agents of that Elo do, which
 stand for people. A map ends where the rule would need a sharpness over 2.5, or where slips of a
-pawn are more than 15 % off.
+pawn are more than 20 % off.
 
 Turns: `analysis/random_turns_2011-2014.parquet` for positions within three pawns, and the turns of
-`scripts/write_decided.py` for those beyond. The rules are checked on every third game of
+`scripts/write_decided.py` for those beyond. The rules are checked on every sixth game of
 `analysis/whole_games.parquet`, of which no turn within three pawns made the map.
 """
 
@@ -24,6 +24,7 @@ import itertools
 import json
 import sys
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -52,7 +53,7 @@ AGENTS = {"bullet": "stockfish15.1-bullet", "blitz": JUDGE}
 TARGETS = (1417.0, *range(1500, 2801, 100), 2842.0)
 AGENT_ELOS = np.arange(900.0, 3601.0, 300.0)
 SHARPNESS = np.array([1.0, 1.15, 1.3, 1.5, 1.75, 2.0, 2.5])
-SLIP_ERROR = 0.15
+SLIP_ERROR = 0.2
 WEIGHTS = np.array([1.0, 1.0, 0.5, 0.25])
 """How much the slips of `SLIPS` count: the great ones are rare, so less is known of them."""
 
@@ -69,8 +70,8 @@ def near_turns(data: Path, work: Path) -> Spreads:
 
 
 def other_turns(data: Path) -> Spreads:
-    """Return turns within three pawns of other games: every third game of other years."""
-    near = (BEST.abs() <= 100 * LIMIT_PAWNS) & (pl.col("game") % 3 == 0)
+    """Return turns within three pawns of other games: every sixth game of other years."""
+    near = (BEST.abs() <= 100 * LIMIT_PAWNS) & (pl.col("game") % 6 == 0)
     found = scored_turns([data / "analysis" / "whole_games.parquet"], near)
     return replace(found, places=None)
 
@@ -135,7 +136,9 @@ class Rules:
         return float(self.judge.elos[place - 1]), float(self.judge.elos[place])
 
 
-def rules_of(rules: Rules, part: str) -> tuple[Floats, list[dict[str, Any]]]:
+def rules_of(
+    rules: Rules, part: str, targets: Sequence[float] = TARGETS
+) -> tuple[Floats, list[dict[str, Any]]]:
     """Return the table of one part of a map, and the slips of its rules in people's.
 
     The sharpness goes along a line in Elo, the one that reaches furthest; of those that reach as
@@ -144,7 +147,7 @@ def rules_of(rules: Rules, part: str) -> tuple[Floats, list[dict[str, Any]]]:
     lines = []
     for first, last in itertools.combinations_with_replacement(SHARPNESS, 2):
         rows, error = [], 0.0
-        for target in TARGETS:
+        for target in targets:
             share = (target - TARGETS[0]) / (TARGETS[-1] - TARGETS[0])
             sharpness = float((1 - share) * first + share * last)
             found = rules.at(target, sharpness)
@@ -205,7 +208,9 @@ def write(plan_name: str, near: Spreads, check: Spreads, decided: Spreads, outpu
         NEAR: Rules(Judge(near, judge.map.path), as_seen(near, plan.depth, path), path),
         DECIDED: Rules(Judge(ladder, far.path), as_seen(ladder, plan.depth, far.path), far.path),
     }
-    found = {part: rules_of(each, part) for part, each in rules.items()}
+    found = {NEAR: rules_of(rules[NEAR], NEAR)}
+    last = found[NEAR][0][-1, 0]
+    found[DECIDED] = rules_of(rules[DECIDED], DECIDED, [each for each in TARGETS if each <= last])
     playing = PlayingMap(
         setup_of(plan_name), calibration.name, judge.name, judge.name,
         {part: table for part, (table, _) in found.items()},
@@ -233,9 +238,11 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True, help="for tables that are made once")
     parser.add_argument("--outputs", type=Path, default=OUTPUTS, help="where they are written")
     parser.add_argument("--only", choices=tuple(AGENTS), help="one of the plans")
+    parser.add_argument("--every", type=int, default=1, help="only every so manyth turn: faster")
     given = parser.parse_args()
     near, check = near_turns(given.data, given.work), other_turns(given.data)
     decided = replace(decided_turns(given.data / "analysis"), places=None)
+    near, decided = (each.take(np.arange(0, len(each), given.every)) for each in (near, decided))
     for name in AGENTS:
         if given.only in (None, name):
             write(name, near, check, decided, given.outputs)

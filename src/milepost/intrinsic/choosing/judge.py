@@ -19,7 +19,7 @@ from milepost.intrinsic.calibration.paths import AgentPath
 
 SLIPS = (0.5, 1.0, 2.0, 3.0)
 """Pawns that a move gives away, or more."""
-_FIRST, _LAST, _STEP = 900.0, 3600.0, 100.0
+_FIRST, _LAST, _STEP = 900.0, 3600.0, 150.0
 """The Elos that are looked at; between them the likelihood is taken as a parabola."""
 
 
