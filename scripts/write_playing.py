@@ -10,7 +10,7 @@ above 1300. For a grid of rules it is worked out how the calibration of quick wo
 how often they would slip by its values (`milepost.intrinsic.choosing.judge`). For every Elo a rule
 is kept that is rated so and slips as nearly as can be as quick's own agents of that Elo do, which
 stand for people. A map ends where the rule would need a sharpness over 2.5, or where slips of a
-pawn are more than 20 % off.
+pawn are more than 25 % off.
 
 Turns: `analysis/random_turns_2011-2014.parquet` for positions within three pawns, and the turns of
 `scripts/write_decided.py` for those beyond. The rules are checked on every sixth game of
@@ -53,7 +53,7 @@ AGENTS = {"bullet": "stockfish15.1-bullet", "blitz": JUDGE}
 TARGETS = (1417.0, *range(1500, 2801, 100), 2842.0)
 AGENT_ELOS = np.arange(900.0, 3601.0, 300.0)
 SHARPNESS = np.array([1.0, 1.15, 1.3, 1.5, 1.75, 2.0, 2.5])
-SLIP_ERROR = 0.2
+SLIP_ERROR = 0.25
 WEIGHTS = np.array([1.0, 1.0, 0.5, 0.25])
 """How much the slips of `SLIPS` count: the great ones are rare, so less is known of them."""
 
