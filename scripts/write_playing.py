@@ -9,8 +9,8 @@ agents are always quick's: bullet's own hardly differ with Elo, and no rule made
 above 1300. For a grid of rules it is worked out how the calibration of quick would rate them and
 how often they would slip by its values (`milepost.intrinsic.choosing.judge`). For every Elo a rule
 is kept that is rated so and slips as nearly as can be as quick's own agents of that Elo do, which
-stand for people. A map ends where the rule would need a sharpness over 2.5, or where slips of a
-pawn are more than 25 % off.
+stand for people. A map ends where the rules would slip by a pawn about a quarter more often than
+people do: a rule can still be rated higher there, but does not err as people do.
 
 Turns: `analysis/random_turns_2011-2014.parquet` for positions within three pawns, and the turns of
 `scripts/write_decided.py` for those beyond. The rules are checked on every sixth game of
@@ -53,7 +53,8 @@ AGENTS = {"bullet": "stockfish15.1-bullet", "blitz": JUDGE}
 TARGETS = (1417.0, *range(1500, 2801, 100), 2842.0)
 AGENT_ELOS = np.arange(900.0, 3601.0, 300.0)
 SHARPNESS = np.array([1.0, 1.15, 1.3, 1.5, 1.75, 2.0, 2.5])
-SLIP_ERROR = 0.25
+LAST = {"bullet": 2000.0, "blitz": 2600.0}
+"""The greatest Elos."""
 WEIGHTS = np.array([1.0, 1.0, 0.5, 0.25])
 """How much the slips of `SLIPS` count: the great ones are rare, so less is known of them."""
 
@@ -137,27 +138,26 @@ class Rules:
 
 
 def rules_of(
-    rules: Rules, part: str, targets: Sequence[float] = TARGETS
+    rules: Rules, part: str, targets: Sequence[float]
 ) -> tuple[Floats, list[dict[str, Any]]]:
     """Return the table of one part of a map, and the slips of its rules in people's.
 
-    The sharpness goes along a line in Elo, the one that reaches furthest; of those that reach as
-    far, the one whose slips are nearest to people's.
+    The sharpness goes along a line in Elo: the one whose slips are nearest to people's.
     """
     lines = []
     for first, last in itertools.combinations_with_replacement(SHARPNESS, 2):
         rows, error = [], 0.0
-        for target in targets:
-            share = (target - TARGETS[0]) / (TARGETS[-1] - TARGETS[0])
-            sharpness = float((1 - share) * first + share * last)
-            found = rules.at(target, sharpness)
-            if found is None or (part == NEAR and abs(found[1][1] - 1) > SLIP_ERROR):
-                break
-            rows.append((target, found[0], sharpness, found[1]))
-            error += float(WEIGHTS @ np.log(found[1]) ** 2)
-        if len(rows) > 1:
-            lines.append((-len(rows), error / len(rows), rows))
-    rows = min(lines, key=lambda line: line[:2])[2]
+        for target, sharpness in zip(
+            targets, np.interp(targets, [targets[0], targets[-1]], [first, last]), strict=True
+        ):
+            found = rules.at(target, float(sharpness))
+            if found is not None:
+                rows.append((target, found[0], float(sharpness), found[1]))
+                error += float(WEIGHTS @ np.log(found[1]) ** 2)
+        agents = [agent for _, agent, _, _ in rows]
+        if len(rows) == len(targets) and all(a < b for a, b in itertools.pairwise(agents)):
+            lines.append((error, rows))
+    rows = min(lines, key=lambda line: line[0])[1]
     told: list[dict[str, Any]] = []
     for target, agent, sharpness, ratio in rows:
         slips = [round(float(each), 3) for each in ratio]
@@ -208,9 +208,8 @@ def write(plan_name: str, near: Spreads, check: Spreads, decided: Spreads, outpu
         NEAR: Rules(Judge(near, judge.map.path), as_seen(near, plan.depth, path), path),
         DECIDED: Rules(Judge(ladder, far.path), as_seen(ladder, plan.depth, far.path), far.path),
     }
-    found = {NEAR: rules_of(rules[NEAR], NEAR)}
-    last = found[NEAR][0][-1, 0]
-    found[DECIDED] = rules_of(rules[DECIDED], DECIDED, [each for each in TARGETS if each <= last])
+    targets = [target for target in TARGETS if target <= LAST[plan_name]]
+    found = {part: rules_of(each, part, targets) for part, each in rules.items()}
     playing = PlayingMap(
         setup_of(plan_name), calibration.name, judge.name, judge.name,
         {part: table for part, (table, _) in found.items()},
