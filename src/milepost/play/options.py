@@ -66,12 +66,12 @@ class Option:
 def playing_range(plan: str) -> tuple[int, int]:
     """Return the Elos that a plan can play at, without loading more than a small file."""
     data = resources.files("milepost.data")
-    file = data.joinpath("playing", f"stockfish15.1-{plan}.json")
+    file = data.joinpath("playing").joinpath(f"stockfish15.1-{plan}.json")
     if file.is_file():
         rules = json.loads(file.read_text(encoding="utf-8"))["rules"]["near"]
         low, high = rules[0][0], rules[-1][0]
     else:
-        file = data.joinpath("calibrations", f"stockfish15.1-{plan}.json")
+        file = data.joinpath("calibrations").joinpath(f"stockfish15.1-{plan}.json")
         low, high = json.loads(file.read_text(encoding="utf-8"))["range"]
     return int(-(-low // 1)), int(high // 1)
 
