@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,22 +44,28 @@ FILES = ("random_turns_2011-2014.parquet", "whole_games.parquet")
 VALUES = ("rank", "least", "loss")
 MOVES = ("capture", "recapture", "check", "promotion", "near", "escape", "exposed")
 CAP = 12.0
+BEST = pl.col("cp").list.last().list.first()
+"""The value of the best move, in centipawns."""
 FOLDS = 3
 
 
 def decided_turns(folder: Path) -> Spreads:
     """Return the turns beyond the limit, with ratings, depths and columns, grouped by game."""
-    best = pl.col("cp").list.last().list.first()
+    return scored_turns([folder / name for name in FILES], BEST.abs() > 100 * LIMIT_PAWNS)
+
+
+def scored_turns(files: Sequence[Path], wanted: pl.Expr) -> Spreads:
+    """Return turns of tables with scored moves, with ratings, depths and columns, by game."""
     white = pl.col("fen").str.contains(" w ", literal=True)
     game = pl.concat_str(pl.col("period", "milepost", "game").cast(pl.String), separator=" ")
     turns = pl.concat(
-        pl.read_parquet(folder / name)
-        .filter(~pl.col("repeated") & (best.abs() > 100 * LIMIT_PAWNS))
+        pl.read_parquet(file)
+        .filter(~pl.col("repeated") & wanted)
         .with_columns(
             pl.when(white).then("white_elo").otherwise("black_elo").cast(pl.Float64).alias("elo"),
             game.alias("game_id"),
         )
-        for name in FILES
+        for file in files
     ).unique(["game_id", "ply"], maintain_order=True)
     named = turns.with_columns(pl.col("fen").alias("position"), pl.col("fen").alias("key"))
     frame = add_option_columns(named, named)

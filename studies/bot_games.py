@@ -1,14 +1,15 @@
 """What the bot does in games: its rating by another plan, the ladder, won positions, variety.
 
-    python -m studies.bot_games ladder  --output DIR [--games 8]
+    python -m studies.bot_games ladder  --output DIR [--games 8] [--plan quick]
     python -m studies.bot_games judge   --output DIR [--turns 600]
     python -m studies.bot_games won     --output DIR --data ../shared/data [--positions 15]
     python -m studies.bot_games mates   --output DIR [--games 10]
     python -m studies.bot_games variety --output DIR
     python -m studies.bot_games clients --output DIR [--games 100]
 
-*ladder*: a round robin of bots 200 apart by the plan bullet; one scale factor is fitted to all
-scores. *judge*: the same games, rated by the plan quick, which did not choose the moves. *won*:
+Without `--plan` every bot plays by the cheapest plan that can play at its Elo. *ladder*: a round
+robin of bots 200 apart; one scale factor is fitted to all scores. *judge*: the same games, rated by
+the plan quick, which did not choose the moves. *won*:
 positions of people's games where one side stands at +3 or +5 for the first time, played on by bots
 of the same Elo, beside what people scored. *mates*: rook or queen against the bare king, from
 random positions. *variety*: different positions at half-move 20. *clients*: games at 10+0.1 through
@@ -33,6 +34,7 @@ import polars as pl
 from scipy.optimize import minimize_scalar
 
 import milepost as mp
+from milepost.api.minds import cheapest_plan
 from milepost.errors import MissingEvaluationsWarning
 from milepost.intrinsic.calibration.calibration import load_calibration
 from milepost.io.progress import Progress
@@ -45,10 +47,10 @@ def _tell(news: Progress) -> None:
     sys.stderr.flush()
 
 
-def ladder(output: Path, games: int, workers: int, plan: str = "bullet") -> None:
+def ladder(output: Path, games: int, workers: int, plan: str | None = None) -> None:
     """Play the round robin, and fit one scale factor to the Elo formula."""
-    contenders = [f"--elo {elo} --plan {plan}" for elo in ELOS]
-    path = output / f"ladder-{plan}.pgn"
+    contenders = [f"--elo {elo}" + (f" --plan {plan}" if plan else "") for elo in ELOS]
+    path = output / f"ladder-{plan or 'cheapest'}.pgn"
     if not path.exists():
         mp.match(contenders, path, games=games, seed=14, workers=workers, progress=_tell)
     table, _ = mp.read_games(path)
@@ -84,9 +86,9 @@ def show_ladder(games: pl.DataFrame) -> None:
     sys.stdout.write(f"{pl.DataFrame(rows)}\n")
 
 
-def judge(output: Path, turns: int, workers: int) -> None:
+def judge(output: Path, turns: int, workers: int, plan: str | None = None) -> None:
     """Rate the bots of the ladder by quick, on turns drawn by hash, as many of each."""
-    path = output / "ladder-bullet.pgn"
+    path = output / f"ladder-{plan or 'cheapest'}.pgn"
     everything, _ = mp.read_turns(path)
     usable = everything.filter(
         (pl.col("ply") >= 16) & ~pl.col("only_move").fill_null(False)
@@ -150,7 +152,7 @@ def won_positions(data: Path, limit_cp: int) -> pl.DataFrame:
     )
 
 
-def won(output: Path, data: Path, positions: int) -> None:
+def won(output: Path, data: Path, positions: int, plan: str | None = None) -> None:
     """Play won positions on, and compare with what people scored in them."""
     rows = []
     for limit in (300, 500):
@@ -158,7 +160,7 @@ def won(output: Path, data: Path, positions: int) -> None:
         for elo in (2000, 2200, 2400, 2600):
             people = table.filter(pl.col("milepost") == elo)
             drawn = sorted(people["fen"], key=lambda fen: zlib.crc32(fen.encode()))[:positions]
-            scores = _play_on(drawn, elo)
+            scores = _play_on(drawn, elo, plan)
             rows.append(_compared(limit / 100, elo, people["score"].to_list(), scores))
             sys.stderr.write(f"{rows[-1]}\n")
     frame = pl.DataFrame(rows)
@@ -184,10 +186,17 @@ def _compared(
     }
 
 
-def _play_on(fens: Sequence[str], elo: float, most: int = 200) -> list[float]:
+def _bot(elo: float, seed: int, plan: str | None) -> mp.Bot:
+    """A bot without a book, by a plan or the cheapest that can play at its Elo."""
+    return mp.Bot(elo, book=None, seed=seed, plan=plan or cheapest_plan(elo))
+
+
+def _play_on(
+    fens: Sequence[str], elo: float, plan: str | None = None, most: int = 200
+) -> list[float]:
     """The scores of the side to move, with bots of one Elo on both sides."""
     scores = []
-    with mp.Bot(elo, book=None, seed=1) as ours, mp.Bot(elo, book=None, seed=2) as theirs:
+    with _bot(elo, 1, plan) as ours, _bot(elo, 2, plan) as theirs:
         for number, fen in enumerate(fens):
             board = chess.Board(fen)
             mover = board.turn
@@ -205,14 +214,14 @@ def _over(board: chess.Board) -> bool:
     return board.outcome() is not None or board.is_repetition(3) or board.is_fifty_moves()
 
 
-def mates(output: Path, games: int) -> None:
+def mates(output: Path, games: int, plan: str | None = None) -> None:
     """Mate with a rook and with a queen, from random positions."""
     rows = []
     for piece in (chess.ROOK, chess.QUEEN):
         for elo in (1500, 1800, 2100, 2400):
             chance = random.Random(5)
             scores, moves = [], []
-            with mp.Bot(elo, book=None, seed=1) as ours, mp.Bot(elo, book=None, seed=2) as other:
+            with _bot(elo, 1, plan) as ours, _bot(elo, 2, plan) as other:
                 for number in range(games):
                     board = _bare_position(piece, chance)
                     ours.new_game(number)
@@ -254,7 +263,7 @@ def variety(games: int = 20, plies: int = 20) -> None:
             board.push(bot.choose(board))
         return board.fen()
 
-    with mp.Bot(1800, seed=3) as bot:
+    with mp.Bot(1800, seed=3, plan=cheapest_plan(1800)) as bot:
         positions = [play(number) for number in range(games)]
         again = play(0)
     same = "yes" if again == positions[0] else "no"
@@ -264,47 +273,67 @@ def variety(games: int = 20, plies: int = 20) -> None:
     )
 
 
-def clients(games: int, plan: str) -> None:
-    """Play at 10+0.1 through python-chess; its clock decides about time losses."""
-    lost, illegal, plies, longest = 0, 0, 0, 0.0
-    command = [sys.executable, "-m", "milepost", "play", "--plan", plan]
+def clients(output: Path, games: int, plan: str | None) -> None:
+    """Play at 10+0.1 through python-chess; its clock decides about time losses.
+
+    Every game that is over is a line of a file, so that the study can be stopped and goes on.
+    """
+    path = output / f"clients-{plan or 'usual'}.csv"
+    done = pl.read_csv(path).height if path.exists() else 0
+    command = [sys.executable, "-m", "milepost", "play", *(["--plan", plan] if plan else [])]
     with (
         chess.engine.SimpleEngine.popen_uci([*command, "--elo", "1700"], timeout=120) as white,
         chess.engine.SimpleEngine.popen_uci([*command, "--elo", "2200"], timeout=120) as black,
     ):
         for engine in (white, black):
             engine.ping()
-        for number in range(games):
-            board = chess.Board()
-            clocks = {chess.WHITE: 10.0, chess.BLACK: 10.0}
-            while not _over(board) and board.ply() < 300:
-                limit = chess.engine.Limit(
-                    white_clock=clocks[chess.WHITE], black_clock=clocks[chess.BLACK],
-                    white_inc=0.1, black_inc=0.1,
-                )  # fmt: skip
-                engine = white if board.turn else black
-                began = time.monotonic()
-                try:
-                    answer = engine.play(board, limit, game=number)
-                except chess.engine.EngineError:
-                    illegal += 1
-                    break
-                spent = time.monotonic() - began
-                longest = max(longest, spent)
-                clocks[board.turn] -= spent
-                if clocks[board.turn] <= 0:
-                    lost += 1
-                    break
-                clocks[board.turn] += 0.1
-                assert answer.move is not None
-                board.push(answer.move)
-                plies += 1
-            sys.stderr.write(f"\r{number + 1} of {games} games, {plies} half-moves ")
-            sys.stderr.flush()
+        for number in range(done, games):
+            row = _timed_game(white, black, number)
+            rows = [pl.read_csv(path)] if path.exists() else []
+            pl.concat([*rows, pl.DataFrame([row])]).write_csv(path)
+            sys.stderr.write(f"{number + 1} of {games}: {row}\n")
+    table = pl.read_csv(path)
     sys.stdout.write(
-        f"{games} games at 10+0.1 ({plan}), {plies} half-moves: {lost} time losses, {illegal} "
-        f"illegal moves; the longest move took {longest:.2f} s\n"
+        f"{table.height} games at 10+0.1 ({plan or 'usual plan'}), {table['plies'].sum()} "
+        f"half-moves: {table['time_loss'].sum()} time losses, {table['illegal'].sum()} illegal "
+        f"moves; the longest move took {table['longest'].max():.2f} s; moves by plan: "
+        f"{table.select('bullet', 'blitz', 'quick', 'other').sum().to_dicts()[0]}\n"
     )
+
+
+def _timed_game(
+    white: chess.engine.SimpleEngine, black: chess.engine.SimpleEngine, number: int
+) -> dict[str, float]:
+    board = chess.Board()
+    clocks = {chess.WHITE: 10.0, chess.BLACK: 10.0}
+    row = {"game": number, "plies": 0, "time_loss": 0, "illegal": 0, "longest": 0.0}
+    row |= {"bullet": 0, "blitz": 0, "quick": 0, "other": 0}
+    while not _over(board) and board.ply() < 300:
+        limit = chess.engine.Limit(
+            white_clock=clocks[chess.WHITE], black_clock=clocks[chess.BLACK],
+            white_inc=0.1, black_inc=0.1,
+        )  # fmt: skip
+        engine = white if board.turn else black
+        began = time.monotonic()
+        try:
+            answer = engine.play(board, limit, game=number, info=chess.engine.INFO_ALL)
+        except chess.engine.EngineError:
+            row["illegal"] += 1
+            break
+        spent = time.monotonic() - began
+        row["longest"] = round(max(row["longest"], spent), 3)
+        clocks[board.turn] -= spent
+        if clocks[board.turn] <= 0:
+            row["time_loss"] += 1
+            break
+        clocks[board.turn] += 0.1
+        words = str(answer.info.get("string", "")).split()
+        by = words[words.index("plan") + 1] if "plan" in words else "other"
+        row[by if by in row else "other"] += 1
+        assert answer.move is not None
+        board.push(answer.move)
+        row["plies"] += 1
+    return row
 
 
 def main() -> None:
@@ -318,21 +347,21 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=600)
     parser.add_argument("--positions", type=int, default=15)
     parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--plan", default="bullet")
+    parser.add_argument("--plan", help="of all bots [default: the cheapest that will do]")
     given = parser.parse_args()
     given.output.mkdir(parents=True, exist_ok=True)
     if given.part == "ladder":
         ladder(given.output, given.games, given.workers, given.plan)
     elif given.part == "judge":
-        judge(given.output, given.turns, given.workers)
+        judge(given.output, given.turns, given.workers, given.plan)
     elif given.part == "won":
-        won(given.output, given.data, given.positions)
+        won(given.output, given.data, given.positions, given.plan)
     elif given.part == "mates":
-        mates(given.output, given.games)
+        mates(given.output, given.games, given.plan)
     elif given.part == "variety":
         variety()
     else:
-        clients(given.games, given.plan)
+        clients(given.output, given.games, given.plan)
 
 
 if __name__ == "__main__":

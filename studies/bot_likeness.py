@@ -5,8 +5,9 @@
 For each band of Elo: how often people play the engine's best move and the agent's likeliest one,
 the log-loss, and the share of turns that give away 0.5, 1, 2, 3 pawns or more, people's beside the
 agent's, with standard errors by game. As contrast the rule of Stockfish's ``Skill Level`` on the
-same values, at the level whose average loss is nearest to people's. At last, whether slips fall
-where they fall for people: by tenths of the agent's entropy.
+same values, at the level whose average loss is nearest to people's. *played* is how the bot plays,
+by its playing map: sharper, since it must make up for what the plan does not see. At last, whether
+slips fall where they fall for people: by tenths of the agent's entropy.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import polars as pl
 from scipy import stats
 
 import milepost as mp
-from milepost.choice.evaluation.evaluate import evaluate, prepare
+from milepost.choice.evaluation.evaluate import evaluate, ln_probabilities, prepare
 from milepost.choice.spreads import Floats, Spreads
 from milepost.errors import MissingEvaluationsWarning
 from milepost.intrinsic.calibration.calibration import (
@@ -33,6 +34,8 @@ from milepost.intrinsic.calibration.calibration import (
     calibration_for,
     load_calibration,
 )
+from milepost.intrinsic.choosing.judge import normalised
+from milepost.intrinsic.choosing.playing import playing_maps
 
 SLIPS = (0.5, 1.0, 2.0, 3.0)
 BANDS = (1400, 1700, 1900, 2100, 2300, 2500, 2900)
@@ -57,8 +60,22 @@ class Likeness:
     """χ², degrees of freedom and p of slips by entropy."""
 
 
+def as_played(spreads: Spreads, calibration: Calibration) -> Floats:
+    """Return how the bot would play, by the playing map of the calibration's set-up.
+
+    Without a map, or above its end, it plays as the agents choose or as at the end.
+    """
+    path, playing = calibration.map.path, playing_maps().get(calibration.setup)
+    assert spreads.rating is not None
+    rules = [(elo, 1.0) if playing is None else playing.rule(elo) for elo in spreads.rating]
+    agent, sharpness = np.array(rules).T
+    ln_p = ln_probabilities(path.model, prepare(spreads, path.model), path.theta(agent))
+    return normalised(ln_p, spreads, sharpness)
+
+
 def measure(spreads: Spreads, calibration: Calibration, seed: int = 1) -> Likeness:
     """Compare people's choices with the agents' of their Elo."""
+    plays = as_played(spreads, calibration)
     path = calibration.map.path
     assert spreads.rating is not None
     prepared = prepare(spreads, path.model)
@@ -89,6 +106,8 @@ def measure(spreads: Spreads, calibration: Calibration, seed: int = 1) -> Likene
                 "gain_se": _error(like - best, games),
                 "sampled": np.exp(said.ln_chosen[inside]).mean(),
                 "log_loss": -said.ln_chosen[inside].mean(),
+                "played": plays[chosen][inside].mean(),
+                "played_log_loss": -np.log(plays[chosen][inside]).mean(),
                 "loss": lost[inside].mean(),
                 "loss_bot": _expected(np.minimum(loss, 10.0), p, spreads)[inside].mean(),
                 "skill_level": skill["level"],
@@ -107,6 +126,7 @@ def measure(spreads: Spreads, calibration: Calibration, seed: int = 1) -> Likene
                     "people": actual.mean(),
                     "people_se": _error(actual, games),
                     "bot": projected.mean(),
+                    "played": _expected(over.astype(float), plays, spreads)[inside].mean(),
                     "z": (actual - projected).mean() / _error(actual - projected, games),
                     "skill": skill[f"slips {limit}"],
                 }

@@ -19,8 +19,11 @@ from milepost.analysis.engine.setup import find_engine
 from milepost.analysis.engine.uci import UciEngine
 from milepost.analysis.in_time import TimedEvaluator
 from milepost.analysis.plans import evaluate, make_plan
-from milepost.api.play import BOOK_PLIES, HASTE, NO_VALUES, as_board, find_minds
+from milepost.api.minds import find_minds, shipped_ranges, usual_plan
+from milepost.api.play import BOOK_PLIES, HASTE, NO_VALUES, as_board
 from milepost.errors import EngineError, InputError, NoCalibrationError
+from milepost.intrinsic.calibration.calibration import load_calibration
+from milepost.intrinsic.choosing.personal import PersonalAgent
 
 MIDDLEGAME = "r1bq1rk1/pp2bppp/2n1pn2/3p4/3P4/2NBPN2/PP3PPP/R1BQ1RK1 w - - 4 9"
 OPTIONS = {"Threads": "1", "Hash": "16", "MultiPV": "256"}
@@ -50,7 +53,7 @@ def engine_path() -> Path:
 @pytest.fixture(scope="module")
 def bot(engine_path: Path) -> Iterator[mp.Bot]:
     """A bot of 1800 whose engine runs as long as this module."""
-    with mp.Bot(1800, engine=engine_path, seed=7) as bot:
+    with mp.Bot(1800, plan="bullet", engine=engine_path, seed=7) as bot:
         yield bot
 
 
@@ -122,7 +125,7 @@ def test_a_stopped_search_is_the_cheaper_plan(engine_path: Path) -> None:
 
 def test_a_dead_engine_is_started_anew_and_a_move_comes_at_any_rate(engine_path: Path) -> None:
     board = chess.Board(MIDDLEGAME)
-    with mp.Bot(1800, engine=engine_path, seed=1) as bot:
+    with mp.Bot(1800, plan="bullet", engine=engine_path, seed=1) as bot:
         bot.start()
         process = bot.evaluator.process_id
         assert process is not None
@@ -139,7 +142,7 @@ def test_a_dead_engine_is_started_anew_and_a_move_comes_at_any_rate(engine_path:
 def test_the_same_seed_plays_the_same_game(engine_path: Path) -> None:
     def play(seed: int) -> list[chess.Move]:
         board = chess.Board()
-        with mp.Bot(1700, engine=engine_path, seed=seed) as bot:
+        with mp.Bot(1700, plan="bullet", engine=engine_path, seed=seed) as bot:
             for _ in range(BOOK_PLIES + 6):
                 board.push(bot.choose(board))
         return list(board.move_stack)
@@ -170,9 +173,38 @@ def test_keeping_to_some_moves(bot: mp.Bot) -> None:
 def test_standard_falls_back_to_plans_with_their_own_calibration(engine_path: Path) -> None:
     _, minds = find_minds(engine_path, "standard")
     names = [mind.chooser.calibration.name.rsplit("-", 1)[1] for mind in minds]
-    assert names == ["standard", "quick", "bullet"]
+    assert names == ["standard", "quick", "quick", "bullet"]
+    assert [mind.name for mind in minds] == ["standard", "quick", "blitz", "bullet"]
     assert minds[0].chooser.decided is None
     assert all(mind.chooser.decided is not None for mind in minds[1:])
+
+
+def test_a_plan_does_not_claim_an_elo_that_it_cannot_play(engine_path: Path) -> None:
+    """Asked for by name it refuses; in haste it plays at its own greatest Elo and says so."""
+    with pytest.raises(InputError, match=r"bullet plays at Elo 1417 to \d+, got 2600; .*blitz"):
+        mp.Bot(2600, plan="bullet", engine=engine_path)
+    with mp.Bot(2600, plan="blitz", engine=engine_path, seed=1) as bot:
+        board = chess.Board(MIDDLEGAME)
+        hasty = bot.think(board, plans=["bullet"])
+        assert hasty.plan == "bullet"
+        assert hasty.elo == shipped_ranges()["bullet"][1] < 2600
+        assert bot.think(board).elo == 2600
+        guess = bot.think(board, plans=["bullet"], guessing=True)
+        assert guess.elo == 2600
+        assert guess.choice.entropy > hasty.choice.entropy
+
+
+def test_the_usual_plan_is_that_of_the_agent(engine_path: Path) -> None:
+    about = load_calibration("stockfish15.1-bullet")
+    names = about.map.path.model.parameters
+    person = PersonalAgent(
+        2400.0, about.setup, about.setup_text, about.name, np.zeros(len(names)), names
+    )
+    with mp.Bot(agent=person, engine=engine_path) as bot:
+        assert [mind.name for mind in bot.minds] == ["bullet"]
+        assert bot.elo == 2400  # known of the person; what the plan can do is told with the move
+        assert bot.elo_today == shipped_ranges()["bullet"][1]
+    assert usual_plan() == "quick"
 
 
 def test_impossible_options_are_refused(engine_path: Path) -> None:

@@ -17,7 +17,8 @@ import polars as pl
 from milepost import __version__
 from milepost.analysis.engine.setup import find_engine, parse_engine_options
 from milepost.analysis.engine.uci import UciEngine
-from milepost.api.play import OWN_BOOK, Bot
+from milepost.api.minds import cheapest_plan
+from milepost.api.play import ELO, OWN_BOOK, Bot
 from milepost.errors import EngineAnswerError, InputError
 from milepost.io.files import write_bytes
 from milepost.io.progress import Progress, Report
@@ -34,8 +35,8 @@ class Contender:
 
     elo: float | None = 1800.0
     """The bot's Elo; of a UCI engine what the PGN says, None = not known."""
-    plan: str = "bullet"
-    """The bot's plan."""
+    plan: str | None = None
+    """The bot's plan; None = the cheapest one that can play at its Elo."""
     engine: str | None = None
     """The bot's inner engine."""
     agent: str | None = None
@@ -70,7 +71,7 @@ class Contender:
             more = " ".join(f"{name}={value}" for name, value in self.options)
             return f"{Path(self.uci).name} {more}".strip()
         who = "person" if self.agent else f"{self.elo:.0f}"
-        plan = "" if self.plan == "bullet" else f" {self.plan}"
+        plan = "" if self.plan is None else f" {self.plan}"
         return f"Milepost {who}{plan}"
 
 
@@ -170,9 +171,11 @@ class _Player(Protocol):
 
 class _BotPlayer:
     def __init__(self, contender: Contender, seed: int):
+        elo = ELO if contender.elo is None else contender.elo
+        cheapest = None if contender.agent or contender.calibration else cheapest_plan(elo)
         self._bot = Bot(
-            1800.0 if contender.elo is None else contender.elo,
-            plan=contender.plan,
+            elo,
+            plan=contender.plan or cheapest,
             engine=contender.engine,
             calibration=contender.calibration,
             agent=contender.agent,

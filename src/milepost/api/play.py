@@ -1,9 +1,9 @@
 """Play like a human of a given Elo: guesses about one position, and a bot that chooses moves.
 
-The bot draws from the calibrated agent that ratings read: what it plays at an Elo is what
-`milepost.rate` would call that Elo, by the same plan. In the opening, where no agent is calibrated,
-it goes by a book; in decided positions and against a bare king by agents and rules of their own
-(`milepost.intrinsic.choosing`).
+Guesses are the calibrated agents that ratings read: how probable people's moves are. The bot draws
+its moves from them, sharpened by a playing map where the plan is shallow, so that a deeper search
+rates it at its Elo. In the opening, where no agent is calibrated, it goes by a book; in decided
+positions and against a bare king by agents and rules of their own (`milepost.intrinsic.choosing`).
 """
 
 from __future__ import annotations
@@ -21,25 +21,17 @@ import numpy as np
 import polars as pl
 
 from milepost.analysis.engine.search_output import Value
-from milepost.analysis.engine.setup import EngineSetup, find_engine, readable_setup
+from milepost.analysis.engine.setup import find_engine, readable_setup
 from milepost.analysis.in_time import InTime, TimedEvaluator
-from milepost.analysis.plans import Plan, make_plan
-from milepost.analysis.run.run import engine_setup
 from milepost.analysis.spreads.one_position import PositionOptions, position_options
-from milepost.errors import InputError, NoCalibrationError
+from milepost.api.minds import Mind, find_minds, out_of_range, usual_plan, whole_elos
+from milepost.errors import InputError
 from milepost.games.book import Book, open_book
-from milepost.intrinsic.calibration.calibration import (
-    Calibration,
-    calibration_for,
-    load_calibration,
-)
-from milepost.intrinsic.choosing.choose import AGENT, TECHNIQUE, Choice, Chooser, draw
-from milepost.intrinsic.choosing.decided import decided_for
+from milepost.intrinsic.calibration.calibration import Calibration
+from milepost.intrinsic.choosing.choose import AGENT, TECHNIQUE, Choice, draw
 from milepost.intrinsic.choosing.personal import PersonalAgent, load_agent
 from milepost.io.provenance import provenance
 
-PLANS = ("bullet", "quick", "standard")
-"""The plans that the bot plays by, the cheapest first; each has a calibration of its own."""
 ELO = 1800.0
 SAMPLE, LIKELIEST = "sample", "likeliest"
 CHOICES = (SAMPLE, LIKELIEST)
@@ -49,16 +41,6 @@ OWN_BOOK = "own"
 _WARM = "r1bq1rk1/pp2bppp/2n1pn2/3p4/3P4/2NBPN2/PP3PPP/R1BQ1RK1 w - - 4 9"
 BOOK, HASTE, NO_VALUES = "book", "haste", "no values"
 """Where a move came from, besides the regimes of `milepost.intrinsic.choosing.choose`."""
-
-
-@dataclass(frozen=True, eq=False)
-class Mind:
-    """What the bot thinks with under one plan."""
-
-    plan: Plan
-    """How the engine searches."""
-    chooser: Chooser
-    """The agents that were calibrated for it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,55 +73,6 @@ class Thought:
         )
 
 
-def find_minds(
-    program: str | Path,
-    plan: str = "bullet",
-    calibration: Calibration | str | Path | None = None,
-    agent: PersonalAgent | None = None,
-) -> tuple[EngineSetup, list[Mind]]:
-    """Return the set-up of an engine, and what to think with: a plan and the cheaper ones.
-
-    Raises
-    ------
-    InputError
-        If the plan is not one of `PLANS`, or the calibration is for another set-up.
-    NoCalibrationError
-        If the package has none for this engine.
-    """
-    if plan not in PLANS:
-        raise InputError(f"the bot's plans are {', '.join(PLANS)}; got {plan!r}")
-    wanted = make_plan(plan)
-    setup = engine_setup(program, wanted, {})
-    minds = []
-    for name in reversed(PLANS[: PLANS.index(plan) + 1]):
-        one = make_plan(name)
-        digest = replace(setup, plan=one.text).digest
-        try:
-            if calibration is not None and name == plan:
-                given = calibration
-                known = given if isinstance(given, Calibration) else load_calibration(given)
-                known.refuse_other(digest)
-            else:
-                known = load_calibration(calibration_for(digest))
-        except NoCalibrationError as error:
-            if name != plan:
-                continue  # a cheaper plan without one is no plan to fall back to
-            raise NoCalibrationError(_no_calibration(setup)) from error
-        shift = None
-        if agent is not None and agent.setup == digest:
-            shift = agent.shift
-        minds.append(Mind(one, Chooser(known, decided_for(digest), shift)))
-    return setup, minds
-
-
-def _no_calibration(setup: EngineSetup) -> str:
-    return (
-        f"no calibration comes with the package for {readable_setup(setup.as_dict())}: the shipped "
-        "ones are for Stockfish 15.1 (Debian: apt-get install stockfish); milepost.bridge carries "
-        "one over to another engine"
-    )
-
-
 class Bot:
     """An opponent that errs like a human of a given Elo; use it in a ``with`` statement.
 
@@ -153,7 +86,7 @@ class Bot:
         self,
         elo: float | None = ELO,
         *,
-        plan: str = "bullet",
+        plan: str | None = None,
         engine: str | Path | None = None,
         calibration: Calibration | str | Path | None = None,
         agent: PersonalAgent | str | Path | None = None,
@@ -169,10 +102,11 @@ class Bot:
         Parameters
         ----------
         elo
-            What it plays like, within the range of the calibration; None = the greatest there.
+            What it plays like, within the range of the plan; None = the greatest there.
         plan
-            How the engine searches: ``"bullet"``, ``"quick"`` or ``"standard"``. Each has a
-            calibration of its own, so the Elo means the same.
+            How the engine searches: ``"bullet"``, ``"blitz"``, ``"quick"`` or ``"standard"``, the
+            cheapest first. An Elo means the same by each, but not each reaches every Elo [default:
+            quick; with `agent` the plan that it was fitted with].
         engine
             The inner engine's program [default: the usual places].
         calibration
@@ -180,7 +114,7 @@ class Bot:
         agent
             One person's agent (`milepost.personify`), or its file: then `elo` counts for nothing.
         clip
-            Take the nearest possible Elo for one outside the calibration, in place of an error.
+            Take the nearest possible Elo for one outside the range, in place of an error.
         book
             ``"own"``: the one that comes with the package; a Polyglot file; None = no book.
         book_plies
@@ -206,7 +140,8 @@ class Bot:
             raise InputError(f"the form is a standard deviation from 0, got {form}")
         person = load_agent(agent) if isinstance(agent, str | Path) else agent
         self.program = find_engine(None if engine is None else str(engine))
-        self.setup, self.minds = find_minds(self.program, plan, calibration, person)
+        name = usual_plan(person) if plan is None else plan
+        self.setup, self.minds = find_minds(self.program, name, calibration, person)
         low, high = self.range
         if person is not None:
             elo = person.elo
@@ -220,7 +155,7 @@ class Bot:
         elif clip:
             elo = min(max(elo, low), high)
         elif not low <= elo <= high:
-            raise InputError(f"the calibration is for Elo {low:.0f} to {high:.0f}, got {elo:g}")
+            raise InputError(out_of_range(name, (low, high), elo))
         self.elo = float(elo)
         self.choice = choice
         self.form = form
@@ -236,9 +171,13 @@ class Bot:
 
     @property
     def range(self) -> tuple[float, float]:
-        """The Elos that it can play at: those of the calibration of its plan."""
-        low, high = self.minds[0].chooser.calibration.range
-        return float(np.ceil(low)), float(np.floor(high))
+        """The Elos that it can play at by its plan."""
+        return self.minds[0].range
+
+    @property
+    def guess_range(self) -> tuple[float, float]:
+        """The Elos that it can guess about: those of its calibration."""
+        return whole_elos(self.minds[0].chooser.calibration.range)
 
     def start(self) -> None:
         """Start the inner engine, and load what choosing needs."""
@@ -249,14 +188,14 @@ class Bot:
         """Think once as in a game: what is loaded or compiled then is not loaded on a clock."""
         board = chess.Board(_WARM)
         cheapest = self.minds[-1]
-        thought = self.think(board, elo=self.elo, plans=[cheapest.plan.name])
+        thought = self.think(board, elo=self.elo, plans=[cheapest.name])
         if thought.plan is None:
             return
         options = thought.options
         won = replace(options, values=options.values + 8.0)
         for mind in self.minds:
             for known in (options, won):
-                mind.chooser.choose(known, self.elo)
+                mind.chooser.choose(known, self.elo, play=True)
 
     def new_game(self, number: int | None = None) -> None:
         """Begin a game: draw the form of the day, and with a seed begin its numbers anew.
@@ -308,7 +247,7 @@ class Bot:
 
     @property
     def elo_today(self) -> float:
-        """The Elo with the form of this game, within the range of the calibration."""
+        """The Elo with the form of this game, within the range of the plan."""
         low, high = self.range
         return float(np.clip(self.elo + self._offset, low, high))
 
@@ -317,6 +256,7 @@ class Bot:
         board: chess.Board,
         *,
         elo: float | None = None,
+        guessing: bool = False,
         moves: Iterable[chess.Move] = (),
         plans: Sequence[str] = (),
         deadline: float | None = None,
@@ -330,6 +270,8 @@ class Bot:
             The position, with its history where known.
         elo
             Of the mover [default: the bot's].
+        guessing
+            Say how probable people's moves are, in place of how the bot would play.
         moves
             Keep to these moves.
         plans
@@ -348,13 +290,15 @@ class Bot:
         if not any(board.legal_moves):
             raise InputError(f"there is no legal move in {board.fen()}")
         level = self.elo_today if elo is None else float(elo)
-        minds = [mind for mind in self.minds if not plans or mind.plan.name in plans]
+        minds = [mind for mind in self.minds if not plans or mind.name in plans]
         minds = minds or self.minds[-1:]
         found = self.evaluator.evaluate(
             board.fen(), [mind.plan for mind in minds], deadline=deadline, stopped=stopped
         )
-        thought = self._weigh(board, level, minds, found)
-        thought = self._by_tables(self._without_standard(thought, minds, deadline, stopped))
+        thought = self._weigh(board, level, minds, found, guessing=guessing)
+        if not guessing:
+            thought = self._without_standard(thought, minds, deadline, stopped)
+        thought = self._by_tables(thought)
         only = {move.uci() for move in moves}
         if not only:
             return thought
@@ -364,19 +308,27 @@ class Bot:
         return replace(thought, choice=thought.choice.keep(places))
 
     def _weigh(
-        self, board: chess.Board, elo: float, minds: Sequence[Mind], found: InTime
+        self,
+        board: chess.Board,
+        elo: float,
+        minds: Sequence[Mind],
+        found: InTime,
+        *,
+        guessing: bool = False,
     ) -> Thought:
         mind = next((mind for mind in minds if mind.plan == found.plan), None)
         source, evaluation = HASTE, found.evaluation
         if mind is None and not evaluation.moves:
             return _blind(board, elo, found.seconds)
         options = position_options(board, evaluation)
-        chooser = (mind or minds[-1]).chooser
-        choice = chooser.choose(options, elo)
+        used = mind or minds[-1]
+        if not guessing:  # a plan does not claim an Elo that it cannot play
+            elo = float(np.clip(elo, *used.range))
+        choice = used.chooser.choose(options, elo, play=not guessing)
         if mind is not None:
             source = choice.regime
         return Thought(
-            board, elo, source, None if mind is None else mind.plan.name, options, choice,
+            board, elo, source, None if mind is None else mind.name, options, choice,
             found.seconds, evaluation.nodes,
         )  # fmt: skip
 
@@ -390,7 +342,7 @@ class Bot:
         """Decided positions go to a plan that has agents for them: standard has none."""
         if thought.plan is None or thought.source in {AGENT, TECHNIQUE}:
             return thought
-        own = next(mind for mind in minds if mind.plan.name == thought.plan)
+        own = next(mind for mind in minds if mind.name == thought.plan)
         others = [mind for mind in minds if mind.chooser.decided is not None]
         if own.chooser.decided is not None or not others:
             return thought
@@ -435,7 +387,10 @@ class Bot:
     def guess(self, position: str | chess.Board, elo: float | None = None) -> Guess:
         """Return what humans of an Elo would play; see `milepost.guess`."""
         board = as_board(position)
-        thought = self.think(board, elo=self.elo if elo is None else elo)
+        asked, (low, high) = self.elo if elo is None else float(elo), self.guess_range
+        if not low <= asked <= high:
+            raise InputError(f"the calibration is for Elo {low:.0f} to {high:.0f}, got {asked:g}")
+        thought = self.think(board, elo=asked, guessing=True)
         return guess_of(thought, self)
 
     def close(self) -> None:
@@ -454,7 +409,7 @@ class Bot:
 
     def __repr__(self) -> str:
         """Say what it plays like."""
-        return f"Bot(elo={self.elo:.0f}, plan={self.minds[0].plan.name!r}, {self.setup.name})"
+        return f"Bot(elo={self.elo:.0f}, plan={self.minds[0].name!r}, {self.setup.name})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -519,7 +474,7 @@ def guess(
     position: str | chess.Board,
     elo: float = 1500.0,
     *,
-    plan: str = "bullet",
+    plan: str | None = None,
     engine: str | Path | None = None,
     calibration: Calibration | str | Path | None = None,
     agent: PersonalAgent | str | Path | None = None,
@@ -533,7 +488,8 @@ def guess(
     elo
         Of the mover.
     plan
-        ``"bullet"``, ``"quick"`` or ``"standard"``: deeper plans know more, and take longer.
+        ``"bullet"``, ``"blitz"``, ``"quick"`` or ``"standard"``: deeper plans know more, and take
+        longer [default: as for `Bot`].
     engine
         The engine's program [default: the usual places].
     calibration
@@ -552,15 +508,16 @@ def guess(
     """
     board = as_board(position)
     with Bot(
-        elo, plan=plan, engine=engine, calibration=calibration, agent=agent, book=None, seed=0
-    ) as bot:
-        return bot.guess(board)
+        elo, plan=plan, engine=engine, calibration=calibration, agent=agent, book=None, seed=0,
+        clip=True,
+    ) as bot:  # fmt: skip
+        return bot.guess(board, elo if agent is None else None)
 
 
 def guess_of(thought: Thought, bot: Bot) -> Guess:
     """Return a thought for people."""
     board, options, choice = thought.board, thought.options, thought.choice
-    mind = next((mind for mind in bot.minds if mind.plan.name == thought.plan), None)
+    mind = next((mind for mind in bot.minds if mind.name == thought.plan), None)
     chooser = (mind or bot.minds[0]).chooser
     best_from, ends = chooser.likeliest_from(options)
     order = thought.order

@@ -214,6 +214,9 @@ class UciLoop:
                 self.values = {**self.values, **files}
                 self._load()
             return
+        if bot.elo > bot.range[1]:
+            plan, most = bot.minds[0].name, bot.range[1]
+            self.say(f"info string {plan} plays at {most:.0f} at most, not at {bot.elo:.0f}")
         if self._searcher is not None:
             self._searcher.bot.close()
         self._searcher = Searcher(bot, self.say)

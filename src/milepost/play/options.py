@@ -6,12 +6,15 @@ a moment for the answer.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib import resources
+from pathlib import Path
 
-PLANS = ("bullet", "quick", "standard")
+PLANS = ("bullet", "blitz", "quick", "standard")
+USUAL_PLAN = "quick"
 CHOICES = ("sample", "likeliest")
 THINK_TIMES = ("instant", "human", "fixed")
 EMPTY = "<empty>"
@@ -60,12 +63,28 @@ class Option:
         return "" if value == EMPTY else value
 
 
-def calibrated_range(plan: str) -> tuple[int, int]:
-    """Return the Elos of the shipped calibration of a plan, without loading more than its file."""
-    folder = resources.files("milepost.data.calibrations")
-    text = folder.joinpath(f"stockfish15.1-{plan}.json").read_text(encoding="utf-8")
-    low, high = json.loads(text)["range"]
+def playing_range(plan: str) -> tuple[int, int]:
+    """Return the Elos that a plan can play at, without loading more than a small file."""
+    data = resources.files("milepost.data")
+    file = data.joinpath("playing").joinpath(f"stockfish15.1-{plan}.json")
+    if file.is_file():
+        rules = json.loads(file.read_text(encoding="utf-8"))["rules"]["near"]
+        low, high = rules[0][0], rules[-1][0]
+    else:
+        file = data.joinpath("calibrations").joinpath(f"stockfish15.1-{plan}.json")
+        low, high = json.loads(file.read_text(encoding="utf-8"))["range"]
     return int(-(-low // 1)), int(high // 1)
+
+
+def plan_of(agent: str | None) -> str:
+    """Return the plan that a person's agent was fitted with; without one, the usual plan."""
+    if agent is not None:
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
+            setup = json.loads(Path(agent).read_text(encoding="utf-8"))["setup_text"]
+            plan = setup.rpartition(", ")[2].partition(" ")[0]
+            if plan in PLANS:
+                return str(plan)
+    return USUAL_PLAN  # what is wrong with the file is told when it is loaded
 
 
 def declare(given: Mapping[str, str]) -> dict[str, Option]:
@@ -76,7 +95,7 @@ def declare(given: Mapping[str, str]) -> dict[str, Option]:
     given
         What the command line asks for, by the options' names.
     """
-    low, high = calibrated_range(given.get("Plan", "quick"))
+    low, high = playing_range(given.get("Plan", USUAL_PLAN))
     options = [
         Option("UCI_LimitStrength", "check", "true"),
         Option("UCI_Elo", "spin", "1800", low, high),
@@ -94,7 +113,7 @@ def declare(given: Mapping[str, str]) -> dict[str, Option]:
         Option("BookDepth", "spin", "8", 0, 40),
         Option("Agent", "string", ""),
         Option("Calibration", "string", ""),
-        Option("Plan", "combo", "quick", choices=PLANS),
+        Option("Plan", "combo", USUAL_PLAN, choices=PLANS),
         Option("Choice", "combo", "sample", choices=CHOICES),
         Option("Seed", "spin", "-1", -1, 2**31 - 1),
         Option("Form", "spin", "0", 0, 300),

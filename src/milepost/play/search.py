@@ -20,14 +20,16 @@ from milepost.intrinsic.choosing.think_time import Moment, clock_offset, think_t
 from milepost.play.clock import Budget, budget
 from milepost.play.protocol import Go, Position
 
-_TYPICAL_SECONDS = {"bullet": 0.1, "quick": 1.0, "standard": 4.0}
+_TYPICAL_SECONDS = {"bullet": 0.1, "blitz": 0.3, "quick": 1.0, "standard": 4.0}
 """What a plan takes, until it has been measured here."""
-_NODES = {"quick": 100_000, "standard": 700_000}
+_NODES = {"blitz": 50_000, "quick": 200_000, "standard": 700_000}
 """A limit of nodes below these asks for a cheaper plan."""
-_DEPTHS = {"quick": 7, "standard": 11}
+_DEPTHS = {"blitz": 7, "quick": 9, "standard": 11}
 """… and so does a limit of depth."""
 _ROOM = 2.0
 """A plan is begun if so many times what it usually takes is there."""
+_STRETCH = 2.0
+"""… or half of that, where the cheapest plan cannot play at the Elo that is asked for."""
 _GLANCE_SECONDS = 0.03
 _LOOK_SECONDS = 0.01
 _CLOCK_MOVES = 60
@@ -128,6 +130,7 @@ class Searcher:
         thought = self.bot.think(
             board,
             elo=self._elo(job, allowed),
+            guessing=job.options["UCI_AnalyseMode"] == "true",
             moves=only,
             plans=plans,
             deadline=deadline,
@@ -140,7 +143,7 @@ class Searcher:
 
     def _plans(self, go: Go, allowed: Budget) -> list[str]:
         """The plans that the limits leave, the dearest first; always at least the cheapest."""
-        names = [mind.plan.name for mind in self.bot.minds]
+        names = [mind.name for mind in self.bot.minds]
         depth, nodes = go.numbers.get("depth"), go.numbers.get("nodes")
         if depth is not None:
             names = [name for name in names if depth >= _DEPTHS.get(name, 0)]
@@ -148,8 +151,10 @@ class Searcher:
             names = [name for name in names if nodes >= _NODES.get(name, 0)]
         if allowed.most is not None:
             fair = allowed.most if allowed.fair is None else allowed.fair
+            if self.bot.elo_today > self.bot.minds[-1].range[1]:
+                fair = min(_STRETCH * fair, allowed.most)
             names = [name for name in names if _ROOM * self._seconds[name] <= fair]
-        return names or [self.bot.minds[-1].plan.name]
+        return names or [self.bot.minds[-1].name]
 
     def _elo(self, job: Job, allowed: Budget) -> float:
         elo = self.bot.elo_today
@@ -178,18 +183,29 @@ class Searcher:
             )
         likeliest = choice.probabilities[choice.likeliest]
         claimed = f"elo {thought.elo:.0f}" if thought.plan is not None else "elo not claimed"
+        asked = self.bot.elo_today
+        hasty = thought.plan not in (None, self.bot.minds[0].name)
+        if hasty and self._most(thought) < asked:
+            self.say(
+                f"info string in haste: {thought.plan} plays at {self._most(thought):.0f} at most, "
+                f"not at {asked:.0f}"
+            )
         self.say(
             f"info string human {likeliest:.4f} expected-loss {choice.expected_loss:.3f} "
             f"slip {choice.slip:.4f} {claimed} plan {thought.plan or 'none'} by {thought.source}"
         )
         if job.options["UCI_AnalyseMode"] == "true" and thought.plan is not None:
-            mind = next(each for each in self.bot.minds if each.plan.name == thought.plan)
+            mind = next(each for each in self.bot.minds if each.name == thought.plan)
             elo, (low, high) = mind.chooser.likeliest_from(options)
             best = options.moves[choice.best]
             where = f"at no Elo up to {high:.0f}" if elo is None else f"from Elo {elo:.0f} on"
             if elo is not None and elo <= low:
                 where = f"at every Elo from {low:.0f} on"
             self.say(f"info string best {best} likeliest {where}")
+
+    def _most(self, thought: Thought) -> float:
+        """The greatest Elo that the plan of a thought can play at."""
+        return next(mind.range[1] for mind in self.bot.minds if mind.name == thought.plan)
 
     def _wait_for_leave(self, job: Job) -> None:
         """Infinite searches end by stop, ponderings by stop or ponderhit."""
@@ -234,10 +250,10 @@ class Searcher:
         enough = left is None or left > 3 * self._seconds["bullet"]
         if not any(after.legal_moves) or not enough:
             return None
-        low, high = self.bot.range
+        low, high = self.bot.guess_range
         elo = min(max(opponent_elo(job.options["UCI_Opponent"], self.bot.elo), low), high)
         deadline = None if left is None else time.monotonic() + 0.7 * left
-        thought = self.bot.think(after, elo=elo, plans=["bullet"], deadline=deadline)
+        thought = self.bot.think(after, elo=elo, guessing=True, plans=["bullet"], deadline=deadline)
         return thought.options.moves[thought.choice.likeliest] if thought.plan else None
 
 

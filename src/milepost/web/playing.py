@@ -12,12 +12,14 @@ import chess
 import chess.pgn
 
 from milepost import api
+from milepost.api.minds import out_of_range
 from milepost.api.play import Guess
 from milepost.errors import EngineError, InputError, MilepostError
 from milepost.web.safety.problems import RefusedError
 from milepost.web.settings import Settings
 
 SEED = 2011
+PLAN = "blitz"
 MOST_PLIES = 600
 _PIECES = {
     chess.PAWN: "pawn", chess.KNIGHT: "knight", chess.BISHOP: "bishop", chess.ROOK: "rook",
@@ -48,8 +50,8 @@ class Opponent:
     def _ready(self) -> api.play.Bot:
         if self._bot is None:
             try:
-                # Bullet: an answer within a second or so.
-                self._bot = api.play.Bot(engine=self._settings.engine, seed=SEED)
+                # Blitz: an answer within a second or so, and nearly every Elo.
+                self._bot = api.play.Bot(plan=PLAN, engine=self._settings.engine, seed=SEED)
                 self._bot.start()
             except MilepostError as error:
                 raise RefusedError(409, "No opponent", _why_not(error)) from error
@@ -65,7 +67,9 @@ class Opponent:
         """Choose a move; the same game number and moves give the same reply."""
         with self._lock:
             bot = self._ready()
-            self._check(bot, elo)
+            low, high = bot.range
+            if not low <= elo <= high:
+                raise InputError(out_of_range(PLAN, (low, high), elo))
             bot.new_game(game * 1000 + board.ply())
             move = bot.book_move(board)
             if move is not None:
@@ -76,14 +80,7 @@ class Opponent:
     def guess(self, position: str, elo: float) -> Guess:
         """Say what humans of an Elo would play."""
         with self._lock:
-            bot = self._ready()
-            self._check(bot, elo)
-            return bot.guess(position, elo)
-
-    def _check(self, bot: api.play.Bot, elo: float) -> None:
-        low, high = bot.range
-        if not low <= elo <= high:
-            raise InputError(f"the calibration is for Elo {low:.0f} to {high:.0f}")
+            return self._ready().guess(position, elo)
 
     def close(self) -> None:
         """End the engine."""

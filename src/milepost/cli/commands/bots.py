@@ -141,7 +141,7 @@ def personify(
         options.choice(
             "--plan",
             ("bullet", "quick", "standard"),
-            help="How the engine searches: bullet, quick or standard; the bot must use the same.",
+            help="How the engine searches: bullet, quick or standard; milepost play uses the same.",
             listed=False,
         ),
     ] = "bullet",

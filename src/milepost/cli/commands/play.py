@@ -8,15 +8,19 @@ import typer
 
 from milepost.cli import options
 
-PLANS = "How the engine searches: bullet, quick or standard; deeper is better and slower."
+_PLANS = (
+    "How the engine searches: bullet, blitz, quick or standard; deeper is better and slower "
+    "[default: quick, or the agent's]."
+)
 Elo = Annotated[float, typer.Option("--elo", help="Elo to play like.")]
 Plan = Annotated[
-    str,
+    str | None,
     options.choice(
         "--plan",
-        ("bullet", "quick", "standard"),
-        help=PLANS,
+        ("bullet", "blitz", "quick", "standard"),
+        help=_PLANS,
         listed=False,
+        show_default=False,
     ),
 ]
 Agent = Annotated[
@@ -39,7 +43,7 @@ def play(
     elo: Elo = 1800.0,
     agent: Agent = None,
     engine: options.Engine = None,
-    plan: Plan = "quick",
+    plan: Plan = None,
     calibration: Calibration = None,
     book: Annotated[
         str | None,
@@ -81,7 +85,9 @@ def play(
     BOT accounts only: no bot may play on a server as a human.
     """
     from milepost.play.loop import main
+    from milepost.play.options import plan_of
 
+    plan = plan or plan_of(agent)
     given = {
         "UCI_Elo": str(round(elo)),
         "Plan": plan,
@@ -104,14 +110,21 @@ def play(
 def _check(given: dict[str, str]) -> None:
     """Refuse what a GUI could not set either."""
     from milepost.errors import InputError
-    from milepost.play.options import declare
+    from milepost.play.options import PLANS, declare, playing_range
 
-    if given["Plan"] not in ("bullet", "quick", "standard"):
-        raise InputError(f"--plan: expected bullet, quick or standard, got {given['Plan']!r}")
+    plan, elo = given["Plan"], int(given["UCI_Elo"])
+    if plan not in PLANS:
+        raise InputError(f"--plan: expected {', '.join(PLANS)}, got {plan!r}")
     for name, option in declare({}).items():
         if name in given and option.read(given[name]) is None:
             wanted = " or ".join(option.choices) or option.kind
             raise InputError(f"{name}: expected {wanted}, got {given[name]!r}")
+    low, high = playing_range(plan)
+    if not low <= elo <= high:
+        nearest = min(max(elo, low), high)
+        typer.echo(
+            f"--elo {elo}: {plan} plays at {low} to {high}, so it will play at {nearest}", err=True
+        )
 
 
 def bridge_help(engine: str | None, plan: str) -> str:
@@ -128,7 +141,7 @@ def guess(
         str, typer.Argument(metavar="FEN", help="The position; startpos is the starting position.")
     ],
     elo: Annotated[float, typer.Option("--elo", help="Elo of the side to move.")] = 1500.0,
-    plan: Plan = "bullet",
+    plan: Plan = None,
     engine: options.Engine = None,
     calibration: Calibration = None,
     agent: Agent = None,
@@ -146,7 +159,7 @@ def guess(
             position, elo, plan=plan, engine=engine, calibration=calibration, agent=agent
         )
     except NoCalibrationError as error:
-        raise NoCalibrationError(f"{error}:\n{bridge_help(engine, plan)}") from error
+        raise NoCalibrationError(f"{error}:\n{bridge_help(engine, plan or 'quick')}") from error
     if output is not None:
         write_table(found.table, output, form=form, made=found.made)
         return

@@ -5,6 +5,9 @@ agent      within three pawns: the agent of the calibration, the very one that r
 decided    beyond: agents that were fitted to such turns, see `milepost.intrinsic.choosing.decided`
 technique  against a bare king: see `milepost.intrinsic.choosing.technique`
 =========  =========================================================================================
+
+Guesses about people use these agents as they are. Who plays by a shallow plan uses them by a
+playing map, which makes up for what the plan does not see: `milepost.intrinsic.choosing.playing`.
 """
 
 from __future__ import annotations
@@ -18,7 +21,10 @@ from milepost.choice.evaluation.evaluate import ln_probabilities, prepare
 from milepost.choice.spreads import Floats, Spreads
 from milepost.errors import InputError
 from milepost.intrinsic.calibration.calibration import Calibration
+from milepost.intrinsic.calibration.paths import AgentPath
 from milepost.intrinsic.choosing.decided import LIMIT_PAWNS, DecidedAgents, on_mate_ladder
+from milepost.intrinsic.choosing.playing import DECIDED as FAR
+from milepost.intrinsic.choosing.playing import NEAR, PlayingMap, sharpened
 from milepost.intrinsic.choosing.technique import see_mates, technique_probabilities
 
 AGENT, DECIDED, TECHNIQUE = "agent", "decided", "technique"
@@ -91,13 +97,30 @@ class Chooser:
     """The agents for decided positions; None = those of the calibration there too."""
     shift: Floats | None = None
     """What one person's working parameters add to those of their Elo; None = nobody's."""
+    playing: PlayingMap | None = None
+    """How to play as strongly as an Elo; None = as the agents of that Elo choose."""
+    playing_decided: DecidedAgents | None = None
+    """The agents that the playing map sharpens in decided positions."""
 
-    def spreads(self, options: PositionOptions) -> Spreads:
-        """Return the options of a position as a decision, with the depths that the agents need."""
+    @property
+    def playing_range(self) -> tuple[float, float]:
+        """The Elos that it can play at."""
+        return self.calibration.range if self.playing is None else self.playing.range
+
+    def spreads(self, options: PositionOptions, path: AgentPath | None = None) -> Spreads:
+        """Return the options of a position as a decision, with the depths that the agents need.
+
+        Parameters
+        ----------
+        options
+            The moves of the position.
+        path
+            The agents [default: those of the calibration].
+        """
         table = options.depth_values
-        scheme = self.calibration.map.path.model.depths
+        scheme = (path or self.calibration.map.path).model.depths
         wanted = table.shape[1] if scheme is None else max(scheme.depths)
-        if table.shape[1] < wanted:  # a search that had to end early: as if it saw nothing new
+        if table.shape[1] < wanted:  # a search that ended before: as if it saw nothing new
             last = np.where(np.isnan(table[:, -1]), options.values, table[:, -1])
             more = np.repeat(last[:, None], wanted - table.shape[1], axis=1)
             table = np.hstack([table, more])
@@ -110,7 +133,7 @@ class Chooser:
             context={name: [value] for name, value in options.context.items()},
         )
 
-    def choose(self, options: PositionOptions, elo: float) -> Choice:
+    def choose(self, options: PositionOptions, elo: float, *, play: bool = False) -> Choice:
         """Return how probable each move is for somebody of an Elo.
 
         Parameters
@@ -119,10 +142,20 @@ class Chooser:
             The moves of the position.
         elo
             Of the mover.
+        play
+            Whether to play as strongly as that Elo, by the playing map, in place of saying how
+            probable people's moves are.
         """
         spreads = self.spreads(options)
         regime = self._regime(spreads, options)
-        probabilities = self._along(spreads, regime, np.array([elo]), options.room)[0]
+        agent, sharpness = float(elo), 1.0
+        far = self.decided
+        if play and self.playing is not None:
+            agent, sharpness = self.playing.rule(elo, NEAR if regime == AGENT else FAR)
+            far = self.playing_decided or far
+        table = self._agents(options, regime, np.array([agent]), far)
+        agents = sharpened(table[0], sharpness)
+        probabilities = self._by_rules(spreads, regime, agents, float(elo), options.room)
         near = on_mate_ladder(spreads)
         losses = near.as_given(near.values.max() - near.values)
         best = int(np.argmin(spreads.as_given(np.arange(len(near.values), dtype=np.float64))))
@@ -136,7 +169,14 @@ class Chooser:
         spreads = self.spreads(options)
         low, high = self.calibration.range
         grid = np.append(np.arange(low, high, _GRID), high)
-        table = self._along(spreads, self._regime(spreads, options), grid, options.room)
+        regime = self._regime(spreads, options)
+        agents = self._agents(options, regime, grid, self.decided)
+        table = np.stack(
+            [
+                self._by_rules(spreads, regime, each, float(elo), options.room)
+                for each, elo in zip(agents, grid, strict=True)
+            ]
+        )
         best = int(np.argmin(spreads.as_given(np.arange(len(spreads.values), dtype=np.float64))))
         right = table.argmax(axis=1) == best
         if not right[-1]:
@@ -150,27 +190,31 @@ class Chooser:
             return AGENT
         return TECHNIQUE if options.room is not None and spreads.values[0] > 0 else DECIDED
 
-    def _along(
-        self, spreads: Spreads, regime: str, elos: Floats, room: Floats | None = None
+    def _agents(
+        self, options: PositionOptions, regime: str, elos: Floats, far: DecidedAgents | None
     ) -> Floats:
         """Probabilities by Elo, a row each, in the order in which the options were given."""
         path, shift = self.calibration.map.path, self.shift
-        given = spreads.as_given(spreads.values)
-        if regime != AGENT and self.decided is not None:
-            path, shift = self.decided.path, None
-            spreads = on_mate_ladder(spreads)
+        if regime != AGENT and far is not None:
+            path, shift = far.path, None
+            spreads = on_mate_ladder(self.spreads(options, path))
+        else:
+            spreads = self.spreads(options)
         theta = path.theta(elos) + (0.0 if shift is None else shift)
         many = spreads.take(np.zeros(len(elos), dtype=np.int64))
         ln_p = ln_probabilities(path.model, prepare(many, path.model), theta)
         table = np.exp(many.as_given(ln_p)).reshape(len(elos), -1)
-        table /= table.sum(axis=1, keepdims=True)
-        rows = []
-        for agents, elo in zip(table, elos, strict=True):
-            chosen = agents
-            if regime == TECHNIQUE and room is not None:
-                chosen = technique_probabilities(room, given, agents, float(elo))
-            rows.append(see_mates(chosen, given, float(elo)))
-        return np.stack(rows)
+        answer: Floats = table / table.sum(axis=1, keepdims=True)
+        return answer
+
+    def _by_rules(
+        self, spreads: Spreads, regime: str, agents: Floats, elo: float, room: Floats | None
+    ) -> Floats:
+        """What an agent's probabilities become by technique and near mates."""
+        given = spreads.as_given(spreads.values)
+        if regime == TECHNIQUE and room is not None:
+            agents = technique_probabilities(room, given, agents, elo)
+        return see_mates(agents, given, elo)
 
 
 def draw(probabilities: Floats, rng: np.random.Generator) -> int:

@@ -1,0 +1,176 @@
+"""Playing maps: the shipped ones, their rules, and the judge against draws and against itself."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from importlib import resources
+from itertools import pairwise
+from pathlib import Path
+
+import chess
+import numpy as np
+import pytest
+from tests.intrinsic.choosing.test_choose import MIDDLEGAME, evaluated
+
+import milepost as mp
+from milepost.analysis.spreads.one_position import position_options
+from milepost.api.minds import PLANS, bot_plan, cheapest_plan, shipped_ranges
+from milepost.choice.evaluation.evaluate import ln_probabilities, prepare
+from milepost.choice.spreads import Floats, Spreads
+from milepost.errors import InputError
+from milepost.intrinsic.calibration.calibration import load_calibration
+from milepost.intrinsic.choosing.choose import Chooser
+from milepost.intrinsic.choosing.decided import decided_for
+from milepost.intrinsic.choosing.judge import Judge, normalised
+from milepost.intrinsic.choosing.playing import DECIDED, NEAR, PlayingMap, playing_maps, sharpened
+from milepost.play.options import playing_range
+
+QUICK = "stockfish15.1-quick"
+
+
+@pytest.fixture(scope="module")
+def turns() -> Spreads:
+    """Turns of every fourth game of the sample, which quick has evaluated."""
+    data = Path(str(resources.files("milepost.data") / "sample"))
+    read, _ = mp.read_turns(data / "games.pgn")
+    games = read["game_id"].unique(maintain_order=True).gather_every(4)
+    found = mp.decisions(read.filter(read["game_id"].is_in(games.implode())), data / "evaluations")
+    return replace(Spreads.from_table(found.table), places=None)
+
+
+@pytest.fixture(scope="module")
+def judge(turns: Spreads) -> Judge:
+    return Judge(turns, load_calibration(QUICK).map.path)
+
+
+def maps() -> dict[str, PlayingMap]:
+    return {each.made["plan"]: each for each in playing_maps().values()}
+
+
+def as_played(turns: Spreads, plan: str, elo: float, *, mapped: bool = True) -> Floats:
+    """How the bot of a plan plays the turns: as `Chooser` does, but all turns at once."""
+    playing = maps()[plan]
+    path = load_calibration(playing.agents).map.path
+    assert path.model.depths is not None
+    cut = turns.to_depth(bot_plan(plan).depth)
+    assert cut.depth_values is not None
+    missing = max(path.model.depths.depths) - cut.depth_values.shape[1]
+    last = np.repeat(cut.depth_values[:, -1:], missing, axis=1)
+    table = np.hstack([cut.depth_values, last])
+    seen = replace(cut, depth_values=table, depths=tuple(range(1, table.shape[1] + 1)))
+    agent, sharpness = playing.rule(elo) if mapped else (elo, 1.0)
+    ln_p = ln_probabilities(path.model, prepare(seen, path.model), path.theta([agent]))
+    return seen.as_given(normalised(ln_p, seen, sharpness))
+
+
+def test_the_judge_rates_its_own_agents_at_their_elo(judge: Judge) -> None:
+    for elo in (1500.0, 1950.0, 2550.0):
+        assert elo in judge.elos
+        assert judge.elo(judge.agents(elo)) == pytest.approx(elo, abs=8)
+
+
+def test_the_judge_agrees_with_a_rating_of_draws(turns: Spreads, judge: Judge) -> None:
+    """Many draws from a rule, rated by likelihood, against the judge, which needs none."""
+    rule = as_played(turns, "bullet", 1700)
+    path = load_calibration(QUICK).map.path
+    prepared = prepare(turns, path.model)
+    elos = np.arange(1400.0, 2050.0, 100.0)
+    ln_p = np.stack([ln_probabilities(path.model, prepared, path.theta([elo])) for elo in elos])
+    rng = np.random.default_rng(3)
+    totals = np.zeros(len(elos))
+    edges = np.cumsum(rule)
+    starts = np.concatenate([[0.0], edges[turns.offsets[1:-1] - 1]])
+    for _ in range(200):
+        places = np.searchsorted(edges, starts + rng.random(len(turns)) * 0.999999)
+        totals += ln_p[:, places].sum(axis=1)
+    assert abs(elos[int(totals.argmax())] - judge.elo(rule)) < 100
+
+
+@pytest.mark.parametrize("plan", ["bullet", "blitz"])
+def test_a_map_plays_at_its_elo_on_games_that_it_has_not_seen(
+    plan: str, turns: Spreads, judge: Judge
+) -> None:
+    """The sample is of simulated games: other positions than those the map was made of."""
+    low, high = maps()[plan].range
+    targets = np.linspace(max(low, 1500), high, 4)
+    rated = [judge.elo(as_played(turns, plan, elo)) for elo in targets]
+    np.testing.assert_allclose(rated, targets, atol=120)
+    assert all(a < b for a, b in pairwise(rated))
+
+
+def test_without_a_map_bullet_is_too_weak(turns: Spreads, judge: Judge) -> None:
+    """The fault that the maps mend: the agent of 2000 is far below 2000 when it plays."""
+    assert judge.elo(as_played(turns, "bullet", 2000, mapped=False)) < 1800
+
+
+@pytest.mark.parametrize("plan", ["bullet", "blitz"])
+def test_maps_rise_with_elo(plan: str) -> None:
+    playing = maps()[plan]
+    for part in (NEAR, DECIDED):
+        table = playing.rules[part]
+        assert (np.diff(table[:, 0]) > 0).all()
+        assert (np.diff(table[:, 1]) > 0).all()
+        assert (np.diff(table[:, 2]) >= 0).all()
+        middle = (table[0, 0] + table[-1, 0]) / 2
+        assert table[0, 1] < playing.rule(middle, part)[0] < table[-1, 1]
+        assert playing.rule(9000, part) == pytest.approx(tuple(table[-1, 1:]))
+
+
+def test_the_deeper_the_plan_the_further_it_reaches() -> None:
+    ranges = shipped_ranges()
+    assert list(ranges) == list(PLANS)
+    assert ranges["bullet"][1] < ranges["blitz"][1] < ranges["quick"][1]
+    assert {plan: playing_range(plan) for plan in PLANS} == ranges
+    assert cheapest_plan(1600) == "bullet"
+    assert cheapest_plan(ranges["bullet"][1] + 1) == "blitz"
+    assert cheapest_plan(ranges["blitz"][1] + 1) == "quick"
+    assert cheapest_plan(None) == cheapest_plan(9000) == "quick"
+
+
+@pytest.mark.parametrize("plan", ["bullet", "blitz"])
+def test_a_map_is_of_its_set_up_and_round_trips(plan: str) -> None:
+    playing = maps()[plan]
+    again = PlayingMap.from_dict(json.loads(json.dumps(playing.to_dict())))
+    assert again.setup == playing.setup
+    assert again.rule(1800) == playing.rule(1800)
+    assert (playing.setup == load_calibration(playing.agents).setup) == (plan == "bullet")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"schema": 2},
+        {"rules": {}},
+        {"rules": {NEAR: [[1500, 1500, 1]], DECIDED: [[1500, 1500, 1], [1600, 1600, 1]]}},
+        {"rules": {NEAR: [[1600, 1, 1], [1500, 1, 1]], DECIDED: [[1, 1, 1], [2, 2, 1]]}},
+    ],
+)
+def test_what_is_no_playing_map_is_refused(change: dict[str, object]) -> None:
+    with pytest.raises(InputError, match="playing map"):
+        PlayingMap.from_dict({**maps()["bullet"].to_dict(), **change})
+
+
+def test_sharper_choices_keep_their_order() -> None:
+    p = np.array([0.5, 0.3, 0.2, 0.0])
+    np.testing.assert_allclose(sharpened(p, 1.0), p)
+    np.testing.assert_allclose(sharpened(p, 2.0), np.array([25, 9, 4, 0]) / 38)
+
+
+@pytest.mark.parametrize("shift", [0, 500])
+def test_playing_is_sharper_than_guessing_near_and_decided(shift: int) -> None:
+    calibration = load_calibration("stockfish15.1-bullet")
+    board = chess.Board(MIDDLEGAME)
+    options = position_options(board, evaluated(board, 6, 5, shift))
+    playing = playing_maps()[calibration.setup]
+    far = decided_for(load_calibration(playing.decided).setup)
+    chooser = Chooser(
+        calibration, decided_for(calibration.setup), playing=playing, playing_decided=far
+    )
+    guess, play = chooser.choose(options, 1800), chooser.choose(options, 1800, play=True)
+    assert guess.regime == play.regime == ("agent" if shift == 0 else "decided")
+    assert play.entropy < guess.entropy
+    bare = replace(chooser, playing=None, playing_decided=None)
+    np.testing.assert_allclose(
+        bare.choose(options, 1800, play=True).probabilities, guess.probabilities
+    )
