@@ -1,7 +1,7 @@
 """Write the parts of the documentation that follow from the code: docs/tables.md and docs/cli.md.
 
-Run it with ``make pages`` after a column, a command or an option has changed; a test asserts that it
-was run.
+Run it with ``make pages`` after a column, a command or an option has changed; a test asserts that
+it was run.
 """
 
 from __future__ import annotations

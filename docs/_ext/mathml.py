@@ -1,4 +1,4 @@
-"""Formulas as MathML, made when the pages are built: no script and no font is needed to read them."""
+"""Formulas as MathML, made when the pages are built: no script is needed to read them."""
 
 from __future__ import annotations
 

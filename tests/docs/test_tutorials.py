@@ -79,7 +79,8 @@ def demo(
 
 
 def test_the_wheel_holds_the_package_and_its_data_alone(wheel: Path) -> None:
-    names = zipfile.ZipFile(wheel).namelist()
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
     assert "milepost/data/sample/games.pgn" in names
     assert "milepost/py.typed" in names
     tops = {name.split("/")[0] for name in names}

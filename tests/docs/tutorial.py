@@ -1,10 +1,11 @@
 """Follow a tutorial as a reader does: run its commands and its Python, one after the other.
 
 In a page, every line that begins with ``$ `` in a block marked ``console`` is a command (a
-backslash at its end carries it on), and every block marked ``python`` is run in one namespace. Run it as ``python tutorial.py PAGE`` in the folder
-where the reader would sit, with the Python that Milepost is installed in. Commands of Milepost run
-inside this process, for loading it anew for each costs more than most of them; a line with a pipe
-goes through the shell. Whatever fails is told by its line and ends the run with 1.
+backslash at its end carries it on), and every block marked ``python`` is run in one namespace. Run
+it as ``python tutorial.py PAGE`` in the folder where the reader would sit, with the Python that
+Milepost is installed in. Commands of Milepost run inside this process, for loading it anew for each
+costs more than most of them; a line with a pipe goes through the shell. Whatever fails is told by
+its line and ends the run with 1.
 """
 
 from __future__ import annotations

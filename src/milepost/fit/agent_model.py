@@ -45,8 +45,8 @@ class AgentModel:
     """``"log"``, ``"raw"`` or ``"win-probability"``; None = log for pawns or where a constant is
     named, else raw."""
     constant: float | str | None = None
-    """C of the log scale, the integral of ``dx / (C + |x|)``, in the unit of the values; ``"fit"`` to
-    fit it by likelihood; None = 1."""
+    """C of the log scale, the integral of ``dx / (C + |x|)``, in the unit of the values; ``"fit"``
+    to fit it by likelihood; None = 1."""
     cap: float | None = None
     """Values are clipped so far under the best; 0 = not at all; None = 4 for pawns, else 0."""
     tie_shift: float | None = None

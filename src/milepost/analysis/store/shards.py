@@ -96,8 +96,8 @@ def query_shards(paths: list[Path], sql: str) -> pl.DataFrame:
 
     try:
         with duckdb.connect() as connection:
-            # Its own bar would be drawn across ours in reads of more than two seconds. In a notebook
-            # without ipywidgets it has none, and refuses to be told so.
+            # Its own bar would be drawn across ours in reads of more than two seconds. In a
+            # notebook without ipywidgets it has none, and refuses to be told so.
             with suppress(duckdb.InvalidInputException):
                 connection.execute("SET enable_progress_bar = false")
             if paths:
