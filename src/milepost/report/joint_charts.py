@@ -12,7 +12,7 @@ from milepost.history.joint.moves_fit import ASSUMPTION
 from milepost.history.periods import clock_of
 from milepost.report.charts import PALETTE, legend_below, year_axis
 from milepost.report.history_curves import BANDS, curve_points
-from milepost.report.labels import MOST, Frame, names_beside
+from milepost.report.labels import MOST, Frame, ends_of_lines, names_beside
 
 if TYPE_CHECKING:
     import altair as alt
@@ -132,9 +132,7 @@ def joint_chart(
     if 1 < len(names) <= MOST:
         heights = [h for name in ("low", "high", "results") for h in table[name].drop_nulls()]
         frame = Frame(width, height, (min(times), max(times)), (min(heights), max(heights)))
-        ends = table.sort("time").unique("player", keep="last", maintain_order=True)
-        points = list(ends.select("time", "mean", "player").iter_rows())
-        layers += names_beside(points, frame, x, _elo, colour)
+        layers += names_beside(ends_of_lines(table), frame, x, _elo, colour)
     said = [
         f"solid: results and moves{_BAND_SAID[band]}; dashed: results alone, at the same mean level"
     ]
