@@ -126,9 +126,11 @@ def wrong_value(frame: pl.DataFrame, types: Mapping[str, Any]) -> str:
             return f"has a column {name} of a wrong type: {frame.schema[name]}"
         wrong = (read.is_null() & frame[name].is_not_null()).arg_true()
         if len(wrong):
-            kind = "a number" if dtype.is_numeric() else f"of the type {dtype}"
+            why = "not a number" if dtype.is_numeric() else f"not of the type {dtype}"
+            if frame.schema[name].is_numeric() and dtype.is_numeric():
+                why = "out of range"
             value = frame[name][wrong[0]]
-            return f"has {value!r} in row {wrong[0] + 1}, column {name}: not {kind}"
+            return f"has {value!r} in row {wrong[0] + 1}, column {name}: {why}"
     return ""
 
 

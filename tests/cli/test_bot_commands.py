@@ -70,7 +70,7 @@ def test_what_makes_no_sense_is_told(words: list[str], told: str) -> None:
 def test_a_book_of_a_player_and_of_a_band(tmp_path: Path) -> None:
     games = str(SAMPLE / "games.pgn")
     path = tmp_path / "book.bin"
-    code, text = run("book", games, "-o", str(path), "--least", "1", "-j", "1")
+    code, text = run("book", games, "-o", str(path), "--min-count", "1", "-j", "1")
     assert code == 0, text
     assert "56 games" in text
     book = Book(path)
@@ -78,7 +78,7 @@ def test_a_book_of_a_player_and_of_a_band(tmp_path: Path) -> None:
     book.close()
     assert everything == 56
     code, text = run(
-        "book", games, "-o", str(path), "--least", "1", "--player", "Quillfeather", "-j", "1"
+        "book", games, "-o", str(path), "--min-count", "1", "--player", "Quillfeather", "-j", "1"
     )
     assert code == 0, text
     assert "14 games" in text

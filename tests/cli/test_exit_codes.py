@@ -67,7 +67,13 @@ CASES: dict[str, Callable[[Path], Words]] = {
     "a table of another kind": lambda f: _history(f, "a,score\n1,1\n"),
     "a table without scores": lambda f: _history(f, "a,b\n1,2\n"),
     "a table in UTF-16": lambda f: _history(f, RESULTS.encode("utf-16")),
-    "a table with semicolons": lambda f: _history(f, RESULTS.replace(",", ";")),
+    "a PGN file without games": lambda f: ["games", _file(f, "no.pgn", ""), "-o", f / "out.csv"],
+    "a value of the wrong kind in a table": lambda f: [
+        "fit", _file(f, "x.csv", "decision,value,chosen\n1,2,1\n1,x,0\n"), "-q",
+    ],
+    "a word that an option does not know": lambda f: [
+        "analyse", FAMOUS, "--store", f / "s", "--plan", "quik",
+    ],
     "a table that is damaged": lambda f: ["history", _file(f, "r.parquet", "x"), "-o", f / "o.csv"],
     "no row can be used": lambda f: _history(f, "time,player_1,player_2,score\n1,A,B,x\n"),
     "an output whose format nobody knows": lambda f: _history(f, RESULTS, "-o", "out.xyz"),

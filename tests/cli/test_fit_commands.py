@@ -78,7 +78,9 @@ def test_the_agents_of_2009_give_a_competence(decisions: Path, tmp_path: Path) -
 
 
 def test_groups_with_too_few_decisions_are_left_out_and_told(decisions: Path) -> None:
-    code, _, told = run("fit", decisions, "--map", FIELDS, "--by", "day", *PLAIN, "--least", "30")
+    code, _, told = run(
+        "fit", decisions, "--map", FIELDS, "--by", "day", *PLAIN, "--min-decisions", "30"
+    )
     assert code == 1
     assert "12 decisions are fewer than 30" in told
     assert "nothing could be fitted" in told

@@ -296,11 +296,11 @@ def test_a_format_alone_writes_to_standard_output(results: Path) -> None:
 
 
 def test_rank_can_be_narrowed(saved: Path, tmp_path: Path) -> None:
-    code, shown, _ = run("rank", saved, "--at", "1975", "--most", "2")
+    code, shown, _ = run("rank", saved, "--at", "1975", "--top", "2")
     assert code == 0
     assert "and 3 more" in shown
     out = tmp_path / "top.csv"
-    code, _, _ = run("rank", saved, "--at", "1975-06-01", "--most", "2", "-o", out)
+    code, _, _ = run("rank", saved, "--at", "1975-06-01", "--top", "2", "-o", out)
     assert pl.read_csv(out)["rank"].to_list() == [1, 2]
     code, text, _ = run("rank", saved, "--at", "1990", "--within", "5", "-o", "-")
     assert len(text.splitlines()) == 1

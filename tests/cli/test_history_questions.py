@@ -61,7 +61,7 @@ def test_rank_now_with_doubles_elo_and_a_minimum(saved: Path) -> None:
     code, shown, told = run("rank", saved)
     assert code == 0
     assert "at 1992 (now)" in shown
-    assert "points of this history, which are no Elo" in told
+    assert "points of this history, not Elo" in told
     code, text, _ = run("rank", saved, "--at", "1972", "--games", "0", "-o", "-")
     assert "fischer" in pl.read_csv(text.encode())["player"].to_list()
 

@@ -112,10 +112,6 @@ RESULTS = "time,player_1,player_2,score\n2000,A,B,1\n2001,A,C,0.5\n"
         ("list.ndjson", b'{"time":[1],"player_1":"A","player_2":"B","score":1}\n',
          "the column for time holds List(Int64), not one value a row"),
         ("utf16.csv", RESULTS.encode("utf-16"), "is UTF-16 text: save it as UTF-8"),
-        ("semicolons.csv", RESULTS.replace(",", ";").encode(),
-         "separated by semicolons; save it with commas"),
-        ("tabs.csv", RESULTS.replace(",", "\t").encode(),
-         "separated by tabs; save it with commas"),
         ("wins.csv", b"time,player_1,player_2,wins,draws,losses\n2000,A,B,3000000000,0,0\n",
          "more than 10,000 games in one row"),
     ],
@@ -124,6 +120,24 @@ def test_results_that_cannot_be_read(tmp_path: Path, name: str, content: bytes, 
     path = tmp_path / name
     path.write_bytes(content)
     assert told in failed_in_a_line(run_inside("history", path, "-o", tmp_path / "out.csv", "-q"))
+
+
+@pytest.mark.parametrize(("name", "mark"), [("a.csv", ";"), ("b.csv", "\t"), ("c.tsv", "\t")])
+def test_semicolons_and_tabs_are_read_without_being_told(
+    tmp_path: Path, name: str, mark: str
+) -> None:
+    plain, other = tmp_path / "plain.csv", tmp_path / name
+    plain.write_text(RESULTS, encoding="utf-8")
+    text = RESULTS.replace(",", mark)
+    other.write_text(text.replace("0.5", "0,5") if mark == ";" else text, encoding="utf-8")
+    written = []
+    for path in (plain, other):
+        out = tmp_path / "out.csv"
+        done = run_inside("results", path, "-o", out, "-q")
+        assert done.returncode == 0, done.stderr
+        written.append(out.read_bytes())
+    assert written[0] == written[1]
+    assert b"0.5" in written[0]
 
 
 def test_rows_that_cannot_be_used_are_named(tmp_path: Path) -> None:

@@ -60,15 +60,16 @@ def test_plot_draws_bands_margins_and_the_other_history(
     out = tmp_path / "curves.json"
     code, shown, said = run(
         "plot", saved["ttt-d"], "ada", "cy, middle", "--beside", saved["ttt"], "-o", out,
-        "--band", "95", "--from", "1972", "--to", "1977", "--title", "Two",
+        "--level", "0.95", "--from", "1972", "--to", "1977", "--title", "Two",
     )  # fmt: skip
     assert code == 0, said
     assert shown == ""
     assert f"Strong, Ada; Middle, Cy -> {out}" in said
     chart = spec(out)
     assert [layer["mark"].get("strokeDash") for layer in chart["layer"]] == [
-        None, [7, 4], [2, 3], None,
+        None, [7, 4], [2, 3], None, None, None,
     ]  # fmt: skip
+    assert [layer["mark"]["type"] for layer in chart["layer"]][-2:] == ["text", "text"]
     subtitle = " ".join(chart["title"]["subtitle"])
     assert chart["title"]["text"] == "Two"
     told = ("ttt-d, period year, 400 games of 4 players", "50 fast games count", "95 % band",
@@ -83,12 +84,12 @@ def test_plot_names_its_file_after_the_players(
     saved: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    code, _, said = run("plot", saved["ttt"], "Strong, Ada", "Middle, Cy", "--band", "none")
+    code, _, said = run("plot", saved["ttt"], "Strong, Ada", "Middle, Cy", "--level", "none")
     assert code == 0
     assert "strong-middle.svg" in said
     one = (tmp_path / "strong-middle.svg").read_bytes()
     assert one.startswith(b"<svg")
-    assert run("plot", saved["ttt"], "ada", "cy", "--band", "none", "-q")[2] == ""
+    assert run("plot", saved["ttt"], "ada", "cy", "--level", "none", "-q")[2] == ""
     assert (tmp_path / "strong-middle.svg").read_bytes() == one
 
 
@@ -113,7 +114,7 @@ def test_curves_without_bands_can_be_drawn_too(saved: dict[str, Path], tmp_path:
         (("ada", "-o", "x.gif"), "ends in one of"),
         (("d", "-o", "x.svg"), "may be "),
         (("nobody", "-o", "x.svg"), "no player is called"),
-        (("ada", "-o", "x.svg", "--band", "wide"), "expected a band"),
+        (("ada", "-o", "x.svg", "--level", "wide"), "expected sd, 0.95 or none"),
         (("ada", "-o", "x.svg", "--from", "1999"), "no games in this time"),
         (("ada", "-o", "x.svg", "--from", "soon"), "expected a year (1972), a month"),
         (("ada", "-o", "x.svg", "--beside", "nowhere"), "holds no history"),
@@ -233,7 +234,7 @@ def test_reproduce_lists_runs_keeps_and_tells(tmp_path: Path) -> None:
     code, again, said = run("reproduce", "2007-games", "--data", data, "-o", out)
     assert code == 0
     assert again.splitlines() == lines[:3]
-    assert "1 unchanged since the last time" in said
+    assert "1 unchanged since last time" in said
 
 
 @pytest.mark.parametrize(

@@ -82,4 +82,4 @@ def test_the_legend_shows_the_marks_of_the_chart() -> None:
         # One field for stroke, shape and filling: Vega makes one legend of the three.
         assert {encoding[name]["field"] for name in ("stroke", "shape", "fill")} == {"what"}
         assert encoding["shape"]["scale"]["range"] == ["circle", "diamond"]
-        assert encoding["fill"]["scale"]["range"][1] == "white"
+        assert encoding["fill"]["scale"]["range"][1] == "#FFFFFF"

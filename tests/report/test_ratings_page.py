@@ -69,10 +69,10 @@ def test_all_pictures_are_there_and_said_in_words(players: tuple[str, pl.DataFra
     assert headings == [
         "Who played how well, and how sure that is",
         "Ratings with their 95% intervals",
-        "On the curve of the calibration",
-        "Does the agent of the rating play like the group?",
-        "Error by move number",
-        "The parts of the error, and the moves beside the player&#39;s own Elo",
+        "How large are the errors at each Elo?",
+        "Does the model fit?",
+        "Errors by move number",
+        "Where the uncertainty comes from, and moves compared with own Elo",
         "What the figures mean",
         "The calibration",
     ]

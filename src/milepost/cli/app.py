@@ -185,6 +185,10 @@ app.command("demo", cls=Command)(demo.demo)
 def main() -> None:
     """Run the command line."""
     _stops.listen()
+    # Other programs ask for a script by bash_source, typer by source_bash: both work here.
+    asked = os.environ.get("_MILEPOST_COMPLETE", "").split("_")
+    if len(asked) == 2 and asked[1] in ("source", "complete"):
+        os.environ["_MILEPOST_COMPLETE"] = "_".join(reversed(asked))
     try:
         app()
     except KeyboardInterrupt:  # before the command was begun

@@ -195,7 +195,7 @@ EXAMPLES: dict[str, Examples] = {
     "calibrate": (
         ("milepost calibrate rated.pgn --store evals -o mine.json", "from games of rated players"),
         (
-            "milepost calibrate --bridge stockfish15.1-quick --engine ./myengine -o mine.json",
+            "milepost calibrate --bridge stockfish15.1-quick --engine ./mine -o mine.json",
             "for another engine, without games",
         ),
     ),

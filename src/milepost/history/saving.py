@@ -134,7 +134,7 @@ def load_history(folder: str | Path) -> History:
     except FileNotFoundError as error:
         near = [path.parent.name for path in Path().glob("*/history.json")]
         raise InputError(
-            f"there is no saved history in {folder}{did_you_mean(folder, near)}"
+            f"{folder} holds no history: nothing is there{did_you_mean(folder, near)}"
         ) from error
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{folder} holds no history: {error}") from error

@@ -14,7 +14,7 @@ from milepost.history.eras import CAUTION_YEARS
 from milepost.history.models import TTT, TTTD, TrueSkill
 from milepost.history.periods import LONG_GAP, clock_of
 from milepost.report.charts import PALETTE, legend_below, year_axis
-from milepost.report.labels import MOST, Frame, names_beside
+from milepost.report.labels import MOST, Frame, ends_of_lines, names_beside
 
 if TYPE_CHECKING:
     import altair as alt
@@ -226,9 +226,7 @@ def curves_chart(
         said.append("line broken where there are no games for years")
     if direct:
         frame = Frame(width, height, (min(times), max(times)), ends)
-        last = table.sort("time").unique("player", keep="last", maintain_order=True)
-        line_ends = list(last.select("time", "mean", "player").iter_rows())
-        layers += names_beside(line_ends, frame, x, height_of, colour)
+        layers += names_beside(ends_of_lines(table), frame, x, height_of, colour)
     elif len(players) > len(PALETTE):  # colours come twice: names stand at the peaks
         layers.append(_names_at_peaks(table, x, height_of("mean")))
     lines = [*subtitle, "; ".join(said)]

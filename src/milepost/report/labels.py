@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 MOST = 12
 """More names than these crowd a chart: then a legend names the lines."""
+HALO: dict[str, Any] = {"stroke": PAPER, "strokeWidth": 4, "strokeJoin": "round"}
+"""The edge that keeps a text readable where it stands on a line."""
 _HEIGHT = 15.0
 """Pixels that a line of text of 12 points takes, with a little air."""
 _LETTER = 6.8
@@ -85,6 +87,12 @@ def put_apart(points: Sequence[tuple[float, float, str]], frame: Frame) -> list[
     return heights
 
 
+def ends_of_lines(table: pl.DataFrame) -> list[tuple[float, float, str]]:
+    """Return where each player's line ends: of a table with time, mean and player."""
+    last = table.sort("time").unique("player", keep="last", maintain_order=True)
+    return list(last.select("time", "mean", "player").iter_rows())
+
+
 def names_beside(
     points: Sequence[tuple[float, float, str]], frame: Frame, x: alt.X, y: Callable[[str], alt.Y],
     colour: alt.Color,
@@ -106,7 +114,8 @@ def names_beside(
     """
     import altair as alt
 
-    across, named = (str(channel.to_dict()["field"]) for channel in (x, colour))
+    fields: list[Any] = [channel.to_dict() for channel in (x, colour)]
+    across, named = (str(field["field"]) for field in fields)
     table = pl.DataFrame(
         {
             across: [point[0] for point in points],
@@ -114,13 +123,8 @@ def names_beside(
             "at": put_apart(points, frame),
         }
     )
-    # A pale edge keeps a name readable where it stands on another line.
+    names = alt.Chart(table).encode(x=x, y=y("at"), text=f"{named}:N")
     return [
-        alt.Chart(table)
-        .mark_text(align="left", dx=7, fontWeight="bold", **edge)
-        .encode(x=x, y=y("at"), text=f"{named}:N", **coloured)
-        for edge, coloured in (
-            ({"stroke": PAPER, "strokeWidth": 4, "strokeJoin": "round"}, {}),
-            ({}, {"color": colour}),
-        )
+        names.mark_text(align="left", dx=7, fontWeight="bold", **HALO),
+        names.mark_text(align="left", dx=7, fontWeight="bold").encode(color=colour),
     ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from milepost.report.charts import FAINT, INK, PALETTE, PAPER
-from milepost.report.labels import MOST, Frame, names_beside, put_apart
+from milepost.report.labels import HALO, MOST, Frame, names_beside, put_apart
 
 if TYPE_CHECKING:
     import altair as alt
@@ -249,6 +249,7 @@ def moves_chart(by_move: pl.DataFrame) -> alt.TopLevelMixin:
     bars = alt.Chart(
         by_move.filter(pl.col("low").is_not_null()).with_columns(pl.col("low").clip(lower_bound=0))
     )
+    counts = base.encode(x=x, y=alt.value(_MOVES_HEIGHT - 10), text="n:Q")
     layers += [
         bars.mark_rule(color=_BLUE, strokeWidth=2, opacity=0.5).encode(
             x=x, y=alt.Y("low:Q", title=title, scale=from_zero), y2=alt.Y2("high:Q")
@@ -256,12 +257,8 @@ def moves_chart(by_move: pl.DataFrame) -> alt.TopLevelMixin:
         base.transform_calculate(what=f"'{_ACTUAL}'")
         .mark_point()
         .encode(x=x, y=alt.Y("actual:Q", title=title, scale=from_zero), color=colour),
-        *(
-            base.mark_text(fontSize=11, color="#555555", **edge).encode(
-                x=x, y=alt.value(_MOVES_HEIGHT - 10), text="n:Q"
-            )
-            for edge in ({"stroke": PAPER, "strokeWidth": 4}, {})
-        ),
+        counts.mark_text(fontSize=11, **HALO),
+        counts.mark_text(fontSize=11, color="#555555"),
     ]
     layers += _line_names(by_move, names, x, colour)
     return alt.layer(*layers).properties(

@@ -233,7 +233,8 @@ def _details(named: pl.DataFrame, by: Sequence[str]) -> Table:
         frame,
         note="±: standard errors in Elo points. At Elo: what the model expects of "
         "players of their Elo on the same turns. z: how many standard deviations better than "
-        "that, divided by how much more z varies among real players. c 2009: apparent competence of the agents of 2009.",
+        "that, divided by how much more z varies among real players. c 2009: apparent "
+        "competence, as in the 2009 paper.",
         digits={"± turns": 0, "± calibration": 0, "± form": 0, "± players": 0, "± events": 0,
                 "match %": 1, "at Elo %": 1, "z match": 2, "error": 3,
                 "error at Elo": 3, "z error": 2, "c 2009": 2},

@@ -222,9 +222,9 @@ def _show(ratings: Ratings, most: int) -> None:
     ]
     calibration = ratings.calibration
     title = (
-        f"Intrinsic ratings ({calibration.name}, {calibration.map.kind}) with {ratings.level:.0%} "
-        "intervals: performance (how well these games were played), the player (how "
-        "strong); match and error: actual/projected at own Elo; z adjusted for player variation"
+        f"Intrinsic ratings ({calibration.name}) with {ratings.level:.0%} intervals. Performance: "
+        "how well these games were played; the player: how strong. Match and error: actual/projected "
+        "at own Elo; z allows for how players vary."
     )
     # A number broken over two lines would be misread.
     whole = [name for name in columns if name not in ratings.by]
@@ -234,8 +234,8 @@ def _show(ratings: Ratings, most: int) -> None:
     for text, number in numbers.items():
         typer.echo(f"  {number}: {text}")
     if len(shown) < len(table):
-        show.say(f"{len(table) - len(shown):,} more groups: write them with -o", err=True)
-    show.say("A figure is evidence, never a verdict on a person: see docs/intrinsic.md.", err=True)
+        show.say(f"{len(table) - len(shown):,} more groups; -o FILE writes them all", err=True)
+    show.note("These figures are evidence, never a verdict on a person (docs/intrinsic.md).")
 
 
 def points(value: float | None) -> str:

@@ -137,12 +137,16 @@ def _summarise(done: list[Done], where: str) -> None:
     from milepost.papers.run import counts_of
 
     counts = counts_of(finding for each in done for finding in each.findings)
-    said = ", ".join(f"{number} {verdict}" for verdict, number in counts.items())
+    words = {"holds": ("claim holds", "claims hold"), "does not hold": ("does not", "do not")}
+    said = ", ".join(
+        f"{number} {words.get(verdict, (verdict, verdict))[number != 1]}"
+        for verdict, number in counts.items()
+    )
     kept = sum(each.state == "kept" for each in done)
     lost = sum(bool(each.reason) for each in done)
-    line = f"{len(done)} experiments: {said}"
+    line = f"{len(done)} experiment{'' if len(done) == 1 else 's'}: {said}"
     if kept:
-        line += f"; {kept} unchanged since the last time"
+        line += f"; {kept} unchanged since last time"
     if lost:
         line += f"; {lost} could not be run"
     show.say(f"{line}\n  -> {where}", err=True)

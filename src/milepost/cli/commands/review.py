@@ -206,7 +206,7 @@ def _decisions(
 def _show(found: Review) -> None:
     """Ratings, phases, costly turns and games, in tables that fit a terminal."""
     _show_pools(found)
-    _show_groups(found, found.phases, "phase", "Phases beside equals (behind the stroke)")
+    _show_groups(found, found.phases, "phase", "By phase; equals stand after the slash")
     _show_groups(
         found, found.opponents, "opponents",
         f"Opponents: equals are within {found.equals:.0f} points",
@@ -263,7 +263,7 @@ def _show_groups(found: Review, frame: Any, name: str, title: str) -> None:
         told += [_beside(row["match"], row["match_expected"], 0)] if rated else []
         rows.append([*told, row["note"] or ""])
     columns = [name, "turns", "decided"]
-    columns += ["Elo", "beside equals"] if rated else []
+    columns += ["Elo", "against equals"] if rated else []
     columns += ["lost/100"]
     columns += ["best %"] if rated else []
     notes = any(row[-1] for row in rows)
@@ -272,7 +272,7 @@ def _show_groups(found: Review, frame: Any, name: str, title: str) -> None:
         columns, rows = columns[:-1], [row[:-1] for row in rows]
     show.print_table(
         columns, rows, title=title, whole=[each for each in columns if each != "note"],
-        keep=["turns", "beside equals", "note"], drop_first=["best %", "decided"],
+        keep=["turns", "against equals", "note"], drop_first=["best %", "decided"],
     )  # fmt: skip
 
 
@@ -299,8 +299,8 @@ def _show_costly(found: Review) -> None:
     if len(found.costly) and found.costly["looked_depth"].is_null().all() and found.costly_note:
         doubt = " (not confirmed by a deeper search)"
     show.print_table(
-        columns, rows, title=f"The turns that cost most{doubt}: points of the game lost, beside "
-        "what equals lose; found: how often equals find the better move",
+        columns, rows, title=f"The most costly moves{doubt}: points lost, what equals lose "
+        "there, and how often equals find the better move",
         whole=[each for each in columns if each != "against"], keep=["better", "found", "lost"],
         drop_first=["link", "date"],
     )  # fmt: skip
@@ -319,8 +319,8 @@ def _show_games(found: Review, most: int = 15) -> None:
     columns = ["date", "against", "score", "turns"]
     columns += ["own play", "theirs", "in words"] if rated else ["points cost"]
     show.print_table(
-        columns, rows, title="Games, the last ones: Elo above or below the own level (± one "
-        "standard error)" if rated else "Games: points lost beyond what equals lose",
+        columns, rows, title="Latest games: Elo above or below your own level (± one standard "
+        "error)" if rated else "Games: points lost beyond what equals lose",
         whole=["date", "score", "turns", "own play", "theirs"],
         keep=["own play", "in words", "points cost"], drop_first=["theirs", "date"],
     )  # fmt: skip
