@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import tempfile
 import warnings
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -39,9 +40,11 @@ from milepost.intrinsic.review.turn_costs import (
     reliability,
     turn_costs,
 )
+from milepost.io.files import write_table
 
 CALIBRATIONS = ("stockfish15.1-quick", "stockfish15.1-bullet")
 EDGES = np.array([0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
+TRAP_COLUMNS = ("trap_chance", "elo", "fell", "game_id")
 TRAP_EDGES = np.array([0, 0.05, 0.1, 0.2, 0.3, 1.0])
 SOURCE = "random turns of 2011-2014, in the calibration's fits"
 FIGURES = Path(mp.__file__).parent / "data" / "review"
@@ -56,18 +59,30 @@ def main() -> None:
     parser.add_argument("--held-out", type=Path, required=True)
     parser.add_argument("--write", type=Path, required=True)
     parser.add_argument("--figures", action="store_true")
+    parser.add_argument("--keep", type=Path, help="keep what is measured here, and go on from it")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     turns = pl.concat([pl.read_parquet(path) for path in given.turns], how="diagonal_relaxed")
     parts = []
-    for name in CALIBRATIONS:
-        fitted = measure(name, evaluated(turns, given.fitted), given.store)
-        held_out = measure(name, evaluated(turns, given.held_out), given.store)
-        correction = fit_traps(*fitted.traps(), source=SOURCE)
-        if given.figures:
-            write_correction(name, correction)
-        parts.append("\n".join(lines(name, held_out, correction)))
-        print(parts[-1], flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        keep = given.keep or Path(folder)
+        keep.mkdir(parents=True, exist_ok=True)
+        for name in CALIBRATIONS:
+            files = {"fitted": given.fitted, "held_out": given.held_out}
+            for part, scored in files.items():
+                if not (keep / f"{name}.{part}.traps.parquet").exists():
+                    found = measure(name, evaluated(turns, scored), given.store)
+                    if part == "held_out":
+                        (keep / f"{name}.md").write_text("\n".join(lines(name, found)), "utf-8")
+                    write_table(found.traps(), keep / f"{name}.{part}.traps.parquet")
+            fitted, held_out = (pl.read_parquet(keep / f"{name}.{part}.traps.parquet")
+                                for part in files)  # fmt: skip
+            correction = fit_traps(*(fitted[each] for each in TRAP_COLUMNS), source=SOURCE)
+            if given.figures:
+                write_correction(name, correction)
+            parts.append((keep / f"{name}.md").read_text("utf-8"))
+            parts.append("\n".join(trap_lines(held_out, correction)))
+            print("\n".join(parts[-2:]), flush=True)
     given.write.write_text("\n".join([_HEAD, *parts]) + "\n", encoding="utf-8")
 
 
@@ -111,18 +126,15 @@ class Measured:
         """Their games."""
         return self.table["game_id"].to_numpy()
 
-    def traps(self, correction: TrapCorrection | None = None) \
-            -> tuple[npt.NDArray[Any], ...]:  # fmt: skip
-        """Chance, Elo of the agents, who fell, and the game, of traps that are not decided."""
-        found = find_traps(self.costs, correction=correction)
+    def traps(self) -> pl.DataFrame:
+        """Traps that are not decided: the agents' chance and Elo, who fell, and the game."""
+        found = find_traps(self.costs)
         found = found.filter(~self.decided[found["row"].to_numpy()])
         rows = found["row"].to_numpy()
-        return (
-            found["trap_chance"].to_numpy(),
-            self.costs.table["agent_elo"].to_numpy()[rows],
-            found["fell"].to_numpy(),
-            self.games[rows],
-        )
+        return found.with_columns(
+            pl.Series("elo", self.costs.table["agent_elo"].to_numpy()[rows]),
+            pl.Series("game_id", self.games[rows]),
+        ).select(TRAP_COLUMNS)
 
 
 def measure(name: str, turns: pl.DataFrame, store: str) -> Measured:
@@ -149,8 +161,8 @@ def write_correction(name: str, correction: TrapCorrection) -> None:
     path.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
 
 
-def lines(name: str, held_out: Measured, correction: TrapCorrection) -> Iterator[str]:
-    """The part of the page about one calibration."""
+def lines(name: str, held_out: Measured) -> Iterator[str]:
+    """The part of the page about one calibration, without the traps."""
     plan = "bullet" if "bullet" in name else "quick"
     decided, games = held_out.decided, held_out.games
     found = (held_out.table["chosen"] == 0).to_numpy()
@@ -164,6 +176,18 @@ def lines(name: str, held_out: Measured, correction: TrapCorrection) -> Iterator
     yield from _reliability(reliability(chance[decided], found[decided], games[decided], EDGES))
     yield "\n### Points lost beside those expected, by fifths of the expectation\n"
     yield from _expected(held_out.costs.table.filter(~decided), games[~decided])
+    scores = held_out.table["score"].cast(pl.Float64)
+    known = scores.is_not_null().to_numpy()
+    value = held_out.costs.table["value"].to_numpy()[known]
+    k, se = measure_points_a_pawn(value, scores.to_numpy()[known], games[known])
+    yield "\n### Phases and the worth of a pawn\n"
+    shipped = held_out.baselines.points_a_pawn
+    yield f"A pawn is worth k = {k:.3f} ± {se:.3f} in these games; the review takes {shipped}.\n"
+    yield from _phases(held_out)
+
+
+def trap_lines(traps: pl.DataFrame, correction: TrapCorrection) -> Iterator[str]:
+    """The part of the page about one calibration's traps."""
     yield "\n### Falling for traps\n"
     yield (
         f"Correction, learned on {correction.traps:,} traps ({correction.source}): "
@@ -172,7 +196,8 @@ def lines(name: str, held_out: Measured, correction: TrapCorrection) -> Iterator
         f"{correction.elo_slope:+.3f} ± {correction.elo_slope_se:.3f} for 400 Elo above 2000.\n"
     )
     for title, used in (("As the agents have it", None), ("Corrected", correction)):
-        said, _, fell, where = held_out.traps(used)
+        chance, elo, fell, where = (traps[each].to_numpy() for each in TRAP_COLUMNS)
+        said = chance if used is None else used.apply(chance, elo)
         _, which = np.unique(where, return_inverse=True)
         gap = fell - said
         se = float(np.sqrt((np.bincount(which, weights=gap) ** 2).sum()))
@@ -182,14 +207,6 @@ def lines(name: str, held_out: Measured, correction: TrapCorrection) -> Iterator
         )
         yield from _reliability(reliability(said, fell, where, TRAP_EDGES), "traps")
         yield ""
-    scores = held_out.table["score"].cast(pl.Float64)
-    known = scores.is_not_null().to_numpy()
-    value = held_out.costs.table["value"].to_numpy()[known]
-    k, se = measure_points_a_pawn(value, scores.to_numpy()[known], games[known])
-    yield "### Phases and the worth of a pawn\n"
-    shipped = held_out.baselines.points_a_pawn
-    yield f"A pawn is worth k = {k:.3f} ± {se:.3f} in these games; the review takes {shipped}.\n"
-    yield from _phases(held_out)
 
 
 def _reliability(rows: pl.DataFrame, what: str = "turns") -> Iterator[str]:

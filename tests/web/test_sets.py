@@ -286,6 +286,10 @@ def test_a_player_and_a_game(
     first = review.costly.row(0, named=True)
     assert f"{first['san']}</strong>" in page.text
     assert f"?ply={first['ply']}" in page.text
+    tables = f"{API}/sets/{rated_set}/players/{chosen['id']}/review?table="
+    for name in ("costly", "phases", "opponents", "games"):
+        rows = client.get(f"{tables}{name}").json()["rows"]
+        assert json.dumps(rows) == json.dumps(getattr(review, name).to_dicts())
     # The other tables of the review are the same numbers too.
     assert review.notes[0][1:] in page.text  # no second look: it says so
     for row in [*review.phases.to_dicts(), *review.opponents.to_dicts()]:

@@ -18,6 +18,7 @@ import polars as pl
 
 from milepost.analysis.engine.setup import EngineSetup
 from milepost.analysis.plans import Plan, make_plan
+from milepost.analysis.spreads.build import LIMIT_PAWNS
 from milepost.analysis.spreads.option_values import option_values
 from milepost.analysis.store.positions import stored_position
 from milepost.analysis.store.store import EvaluationStore
@@ -239,6 +240,7 @@ def _second(
         "loss": worth - after,
         "points_lost": lost,
         "cost": lost - (expected or 0.0),
+        "decided": bool(abs(top) > LIMIT_PAWNS),
         "looked_depth": depth,
     }
 

@@ -322,7 +322,7 @@ def _beside(actual: float | None, expected: float | None, scale: float, unit: st
 def _error(value: float | None, error: float | None) -> str | None:
     if value is None or error is None:
         return None
-    return f"{value:+.0f} ± {error:.0f}".replace("-", "−")
+    return f"{round(value):+d} ± {error:.0f}".replace("-", "−")
 
 
 def _two(value: float) -> str:

@@ -338,4 +338,4 @@ def _beside(actual: float | None, expected: float | None, digits: int = 1) -> st
 
 
 def _error(value: float | None, error: float | None) -> str:
-    return "" if value is None or error is None else f"{value:+.0f} ± {error:.0f}"
+    return "" if value is None or error is None else f"{round(value):+d} ± {error:.0f}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated, Any
 
 import polars as pl
@@ -11,6 +12,16 @@ from milepost.web.bench import TheBench
 from milepost.web.routes.models import PROBLEMS, PlayerInfo
 from milepost.web.sets.tables import RatedTable, SetTables
 from milepost.web.shown.formats import Format, table_response
+
+
+class Reviewed(StrEnum):
+    """The tables of a review."""
+
+    COSTLY = "costly"
+    PHASES = "phases"
+    OPPONENTS = "opponents"
+    GAMES = "games"
+
 
 router = APIRouter(prefix="/api/v1", tags=["tables"], responses=PROBLEMS)
 
@@ -72,6 +83,24 @@ def get_player(
     return table_response(table, form, "player", made=_made(tables, rated), more={
         "player": vars(player), "by": list(by), "level": rated.level,
         "calibration": rated.calibration, "notes": list(rated.notes),
+    })  # fmt: skip
+
+
+@router.get("/sets/{set_id}/players/{player_id}/review", response_class=Response)
+def get_review(
+    bench: TheBench,
+    set_id: str,
+    player_id: str,
+    table: Reviewed = Reviewed.COSTLY,
+    form: As = Format.JSON,
+) -> Response:
+    """Return a table of a player's review, as milepost review has it."""
+    tables = bench.tables(set_id)
+    player = tables.player(player_id)
+    found = tables.review(player, bench.settings.store, now=True)
+    assert found is not None
+    return table_response(getattr(found, table.value), form, table.value, more={
+        "player": vars(player), "traps": found.traps, "notes": list(found.notes),
     })  # fmt: skip
 
 
