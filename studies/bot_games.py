@@ -1,5 +1,6 @@
 """What the bot does in games: its rating by another plan, the ladder, won positions, variety.
 
+    python -m studies.bot_games rules   --data ../shared/data [--turns 600]
     python -m studies.bot_games ladder  --output DIR [--games 8] [--plan quick]
     python -m studies.bot_games judge   --output DIR [--turns 600]
     python -m studies.bot_games won     --output DIR --data ../shared/data [--positions 15]
@@ -7,7 +8,9 @@
     python -m studies.bot_games variety --output DIR
     python -m studies.bot_games clients --output DIR [--games 100]
 
-Without `--plan` every bot plays by the cheapest plan that can play at its Elo. *ladder*: a round
+Without `--plan` every bot plays by the cheapest plan that can play at its Elo. *rules*: moves drawn
+as the bots would play them, on turns of two events that quick has evaluated, rated by quick; no
+engine is needed, but the positions are people's, not the bots'. *ladder*: a round
 robin of bots 200 apart; one scale factor is fitted to all scores. *judge*: the same games, rated by
 the plan quick, which did not choose the moves. *won*:
 positions of people's games where one side stands at +3 or +5 for the first time, played on by bots
@@ -25,6 +28,7 @@ import time
 import warnings
 import zlib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import chess
@@ -34,17 +38,70 @@ import polars as pl
 from scipy.optimize import minimize_scalar
 
 import milepost as mp
-from milepost.api.minds import cheapest_plan
+from milepost.api.minds import bot_plan, cheapest_plan
+from milepost.choice.evaluation.evaluate import ln_probabilities, prepare
+from milepost.choice.spreads import Floats, Spreads
 from milepost.errors import MissingEvaluationsWarning
 from milepost.intrinsic.calibration.calibration import load_calibration
+from milepost.intrinsic.choosing.judge import normalised
+from milepost.intrinsic.choosing.playing import playing_maps
 from milepost.io.progress import Progress
 
+JUDGE = "stockfish15.1-quick"
 ELOS = (1600, 1800, 2000, 2200, 2400, 2600)
 
 
 def _tell(news: Progress) -> None:
     sys.stderr.write(f"\r{news.done} of {news.total} {news.note}   ")
     sys.stderr.flush()
+
+
+EVENTS = ("1919_fsfm2018.pgn", "2311_cccsa_im2016.pgn")
+"""Events that quick has evaluated whole; no playing map was made of them."""
+
+
+def rules(data: Path, turns: int, plan: str | None, seed: int = 14) -> None:
+    """Draw moves as the bots would play them on people's turns, and rate the draws by quick."""
+    files = [data / "events" / name for name in EVENTS]
+    read, _ = mp.read_turns(files)
+    usable = read.filter(pl.col("ply") >= 16)
+    hashes = [zlib.crc32(fen.encode()) for fen in usable["position"]]
+    drawn = usable.with_columns(pl.Series("hash", hashes)).sort("hash").drop("hash").head(turns)
+    found = mp.decisions(drawn, data / "analysis" / "events", plan="quick")
+    spreads = replace(Spreads.from_table(found.table), places=None)
+    rng = np.random.default_rng(seed)
+    parts = []
+    for elo in ELOS:
+        shares = as_played(spreads, plan or cheapest_plan(elo), elo)
+        edges = np.cumsum(shares)
+        starts = np.concatenate([[0.0], edges[spreads.offsets[1:-1] - 1]])
+        places = np.searchsorted(edges, starts + rng.random(len(spreads)) * (1 - 1e-9))
+        chosen = np.clip(places - spreads.offsets[:-1], 0, spreads.counts - 1)
+        parts.append(
+            found.table.with_columns(
+                pl.Series("chosen", chosen).cast(found.table["chosen"].dtype),
+                pl.lit(f"bot {elo}").alias("mover"),
+                pl.lit(f"bot {elo}").alias("mover_name"),
+                pl.lit(elo).cast(found.table["mover_elo"].dtype).alias("mover_elo"),
+            )
+        )
+    _show_rated(replace(found, table=pl.concat(parts)))
+
+
+def as_played(spreads: Spreads, plan: str, elo: float) -> Floats:
+    """Return how the bot of a plan plays turns that quick has evaluated, all turns at once."""
+    setup = next((each for each in playing_maps().values() if each.made["plan"] == plan), None)
+    path = load_calibration(JUDGE if setup is None else setup.agents).map.path
+    agent, sharpness = (elo, 1.0) if setup is None else setup.rule(elo)
+    cut = spreads.to_depth(bot_plan(plan).depth)
+    assert cut.depth_values is not None
+    assert path.model.depths is not None
+    missing = max(path.model.depths.depths) - cut.depth_values.shape[1]
+    table = np.hstack([cut.depth_values, np.repeat(cut.depth_values[:, -1:], missing, axis=1)])
+    seen = replace(cut, depth_values=table, depths=tuple(range(1, table.shape[1] + 1)))
+    ln_p = ln_probabilities(path.model, prepare(seen, path.model), path.theta([agent]))
+    shares = normalised(ln_p, seen, sharpness)
+    return shares if cut is spreads else seen.as_given(shares)
 
 
 def ladder(output: Path, games: int, workers: int, plan: str | None = None) -> None:
@@ -114,7 +171,12 @@ def show_ratings(turns: pl.DataFrame, store: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MissingEvaluationsWarning)
         found = mp.decisions(turns, store)
-    rated = mp.rate(found, calibration=load_calibration("stockfish15.1-quick")).table
+    _show_rated(found)
+
+
+def _show_rated(found: mp.Decisions) -> None:
+    rated = mp.rate(found, calibration=load_calibration(JUDGE)).table
+    rated = rated.filter(pl.col("rating").is_not_null())
     rated = rated.with_columns(pl.col("elo").alias("target")).sort("target")
     x = rated["target"].to_numpy().astype(float)
     y = rated["rating"].to_numpy()
@@ -339,7 +401,7 @@ def _timed_game(
 def main() -> None:
     """Run one part."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parts = ("ladder", "judge", "won", "mates", "variety", "clients")
+    parts = ("rules", "ladder", "judge", "won", "mates", "variety", "clients")
     parser.add_argument("part", choices=parts)
     parser.add_argument("--output", type=Path, default=Path("bot-study"))
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
@@ -350,7 +412,9 @@ def main() -> None:
     parser.add_argument("--plan", help="of all bots [default: the cheapest that will do]")
     given = parser.parse_args()
     given.output.mkdir(parents=True, exist_ok=True)
-    if given.part == "ladder":
+    if given.part == "rules":
+        rules(given.data, given.turns, given.plan)
+    elif given.part == "ladder":
         ladder(given.output, given.games, given.workers, given.plan)
     elif given.part == "judge":
         judge(given.output, given.turns, given.workers, given.plan)
