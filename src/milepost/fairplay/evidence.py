@@ -34,6 +34,8 @@ NODES = np.arange(-1000.0, 1001.0, 50.0)
 LEAST_SD = 60.0
 """No rating is known better than this: the grid is too coarse for less, and so is life."""
 _LEAST_INFORMATION = 1e-12
+_PLACES = (0, 1, 3, 2, 4)
+"""Where a game's alternatives stand among the menu's schedules, in the order they are made."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,14 +259,12 @@ def _game_likelihoods(
     mixed = np.dot(weight, mixing.T)
     for n in range(nodes):
         alone[n] = np.log(mixed[0, n]) + top
-    row = 1
-    for k in range(helped.shape[0]):
-        for j in range(kinds):
-            for m in range(5):
-                place = m if m < 2 else (3 if m == 2 else (2 if m == 3 else 4))
-                for n in range(nodes):
-                    answer[place, k, j, n] = np.log(mixed[row, n]) + scale[row] + top
-                row += 1
+    table = answer.reshape((5, rows // 5, nodes))
+    for row in range(1, rows):
+        for n in range(nodes):
+            table[_PLACES[(row - 1) % 5], (row - 1) // 5, n] = (
+                np.log(mixed[row, n]) + scale[row] + top
+            )
 
 
 @kernel
