@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 from scripts.write_honest import read_events
 
 import milepost as mp
@@ -185,7 +186,7 @@ def study(given: argparse.Namespace) -> dict[str, Any]:
     events = read_events(given.data, given.store, given.plan, "estimate", given.events)
     for name, found in events.items():
         table = enough_turns(found.table, LEAST_TURNS)
-        kept = found.filter(found.table["mover"].is_in(table["mover"].unique().implode()))
+        kept = found.filter(pl.col("mover").is_in(table["mover"].unique().implode()))
         board = make_board(kept.table, calibration, people)
         other = others_of(given.others, kept, board)
         for real in performances(board):
