@@ -2,9 +2,11 @@
 
     python scripts/write_honest.py ../shared/data --store DIR --calibration stockfish15.1-bullet
 
-Reads the complete events of part `estimate` whose turns are in the store, measures how honest
+Reads the complete events of part `estimate` whose turns are in the stores, measures how honest
 players play as the calibration sees them (`milepost.fairplay.measure`), and writes
-`src/milepost/data/fairplay/NAME.json`. Events of part `test` are never read.
+`src/milepost/data/fairplay/NAME.json`. Events of part `test` are never read. `--only-evidence`
+keeps the people as they are shipped and writes their evidence ratios anew, of the events at hand:
+for a new menu where the evaluations of the other events are gone. `--power` puts in a power table.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import argparse
 import json
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,8 +23,11 @@ import numpy as np
 import polars as pl
 
 import milepost as mp
-from milepost.errors import MissingEvaluationsWarning, NotAnalysedError
-from milepost.fairplay.measure import measure
+from milepost.errors import InputError, MissingEvaluationsWarning, NotAnalysedError
+from milepost.fairplay.honest import HonestPlayers, honest_players
+from milepost.fairplay.measure import LEAST_GAMES, enough_turns, measure, reference_rows
+from milepost.fairplay.performances import make_board
+from milepost.fairplay.screen import LEAST_TURNS as SCREENED
 from milepost.io.files import write_text
 
 OUTPUTS = Path(__file__).resolve().parents[1] / "src" / "milepost" / "data" / "fairplay"
@@ -30,26 +35,44 @@ OUTPUTS = Path(__file__).resolve().parents[1] / "src" / "milepost" / "data" / "f
 
 LEAST_TURNS = 300
 """Shared openings leave stray turns of other events in a store: fewer are no event."""
+ENOUGH = 0.02
+"""With fewer turns missing no other evaluations are looked for."""
 
 
 def read_events(
-    data: Path, store: Path, plan: str, part: str = "estimate", names: Sequence[str] = ()
+    data: Path,
+    stores: Sequence[Path],
+    plan: str,
+    part: str = "estimate",
+    names: Sequence[str] = (),
 ) -> dict[str, mp.Decisions]:
-    """Return the decisions of the events of a part that the store holds at a plan."""
+    """Return the decisions of the events of a part that the stores hold at a plan.
+
+    Evaluations of a deeper plan are cut to this one where they hold more of an event.
+    """
     index = pl.read_csv(data / "events" / "index.csv").filter(pl.col("part") == part)
+    setups = [(store, setup) for store in stores for setup in sorted(_setups(store))]
     events = {}
     for name in index["file"]:
         if names and Path(name).stem not in names:
             continue
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", MissingEvaluationsWarning)
-            try:
-                found = mp.decisions(data / "events" / name, store, plan=plan)
-            except NotAnalysedError:
-                continue
-        if len(found) >= LEAST_TURNS:
-            events[Path(name).stem] = found
+        for store, setup in setups:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", MissingEvaluationsWarning)
+                try:
+                    found = mp.decisions(data / "events" / name, store, plan=plan, setup=setup)
+                except (NotAnalysedError, InputError):
+                    continue
+            known = events.get(Path(name).stem)
+            if len(found) >= max(LEAST_TURNS, 0 if known is None else len(known) + 1):
+                events[Path(name).stem] = found
+                if found.missing <= ENOUGH * len(found):
+                    break
     return events
+
+
+def _setups(store: Path) -> list[str]:
+    return mp.open_store(store).query("select distinct setup from evaluations")["setup"].to_list()
 
 
 def describe(rows: pl.DataFrame) -> None:
@@ -77,7 +100,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("data", type=Path, help="the folder of real data (../shared/data)")
-    parser.add_argument("--store", type=Path, required=True)
+    parser.add_argument("--store", type=Path, required=True, action="append")
     parser.add_argument("--calibration", default="stockfish15.1-bullet")
     parser.add_argument("--plan", default="bullet")
     parser.add_argument("--events", nargs="*", default=[], help="names [default: all there are]")
@@ -86,11 +109,36 @@ def main() -> None:
         metavar=("FROM", "TO", "SD"), help="ratings where the null is wider, by so many points",
     )  # fmt: skip
     parser.add_argument("--caution", default="", help="what every check with it must say")
-    parser.add_argument("--power", type=Path, help="what studies.fair_play power wrote")
+    parser.add_argument("--only-evidence", action="store_true", help="keep the shipped people")
+    parser.add_argument("--only-power", action="store_true", help="keep all but the power table")
+    parser.add_argument("--power", type=Path, help="what studies.fair_play_power wrote")
     parser.add_argument("--outputs", type=Path, default=OUTPUTS)
     given = parser.parse_args()
     calibration = mp.load_calibration(given.calibration)
-    events = read_events(given.data, given.store, given.plan, names=given.events)
+    if given.only_evidence or given.only_power:
+        honest = honest_players(calibration)
+    if not given.only_power:
+        events = read_events(given.data, given.store, given.plan, names=given.events)
+        if given.only_evidence:
+            honest, rows = with_new_evidence(honest, calibration, events)
+        else:
+            honest, rows = measured(calibration, events, given)
+        describe(rows)
+    if given.power is not None:
+        power = json.loads(given.power.read_text(encoding="utf-8"))["rows"]
+        honest = replace(honest, power=tuple(power))
+    given.outputs.mkdir(parents=True, exist_ok=True)
+    path = given.outputs / f"{calibration.name}.json"
+    write_text(path, json.dumps(honest.to_dict(), indent=1) + "\n")
+    print(honest.rests_on)
+    print(f"offset {honest.offset}, bias {honest.bias.tolist()}")
+    print(f"dispersion {honest.dispersion.tolist()}, bands {honest.bands}")
+
+
+def measured(
+    calibration: mp.Calibration, events: Mapping[str, mp.Decisions], given: argparse.Namespace
+) -> tuple[HonestPlayers, pl.DataFrame]:
+    """Measure honest players anew."""
     honest, rows = measure(
         {name: found.table for name, found in events.items()},
         calibration,
@@ -105,17 +153,21 @@ def main() -> None:
         },
         tell=lambda text: print(text, file=sys.stderr, flush=True),
     )
-    honest = replace(honest, caution=given.caution)
-    if given.power is not None:
-        power = json.loads(given.power.read_text(encoding="utf-8"))["rows"]
-        honest = replace(honest, power=tuple(power))
-    given.outputs.mkdir(parents=True, exist_ok=True)
-    path = given.outputs / f"{calibration.name}.json"
-    write_text(path, json.dumps(honest.to_dict(), indent=1) + "\n")
-    print(honest.rests_on)
-    print(f"offset {honest.offset}, bias {honest.bias.tolist()}")
-    print(f"dispersion {honest.dispersion.tolist()}, bands {honest.bands}")
-    describe(rows)
+    return replace(honest, caution=given.caution), rows
+
+
+def with_new_evidence(
+    honest: HonestPlayers, calibration: mp.Calibration, events: Mapping[str, mp.Decisions]
+) -> tuple[HonestPlayers, pl.DataFrame]:
+    """Keep the people, and write the evidence ratios of honest performances anew."""
+    boards = {
+        name: make_board(enough_turns(found.table, SCREENED), calibration, honest)
+        for name, found in events.items()
+    }
+    rows = reference_rows(boards, honest, SCREENED, LEAST_GAMES)
+    made = {**honest.made, "evidence": {"events": sorted(events), "performances": len(rows)}}
+    known = replace(honest.reference, ln_e=np.sort(rows["ln_e"].to_numpy()))
+    return replace(honest, reference=known, made=made), rows
 
 
 if __name__ == "__main__":

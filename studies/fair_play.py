@@ -1,14 +1,12 @@
-"""Does the check keep its promises? Honest performances, helped ones, engines, simulated people.
+"""Does the check keep its promises? Honest performances, engines, simulated people.
 
     python -m studies.fair_play honest DATA --store DIR [--plan bullet] [--part test] -o DIR
-    python -m studies.fair_play power DATA --store DIR --others DIR [--plan bullet] -o DIR
     python -m studies.fair_play engines DATA --store DIR [--plan bullet] -o DIR
     python -m studies.fair_play simulated DATA --store DIR [--plan bullet] -o DIR
 
 *honest*: complete events of a part (`../shared/data/events/index.csv`), all players: how p, z and E
-come out among people whom nobody has reason to doubt. *power*: the same games with moves replaced
-by the set-up's best, by another engine's best (`--others`: a store of its evaluations), or one a
-game at the turn where most is at stake. *engines*: games of engines against a rating of 2700.
+come out among people whom nobody has reason to doubt (`studies.fair_play_power` replaces moves of
+theirs). *engines*: games of engines against a rating of 2700.
 *simulated*: honest people drawn on real turns. Figures are written as JSON, without names.
 """
 
@@ -17,7 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,24 +25,13 @@ from scipy.stats import binom, kstest
 from scripts.write_honest import read_events
 
 import milepost as mp
-from milepost.choice.spreads import Ints
 from milepost.fairplay.honest import HonestPlayers, honest_players
-from milepost.fairplay.juries import best_moves
 from milepost.fairplay.measure import LEAST_GAMES, enough_turns, reference_rows
 from milepost.fairplay.performances import Board, Performance, make_board, performance, performances
 from milepost.fairplay.screen import LEAST_TURNS, event_as_a_whole, screen
-from milepost.fairplay.simulate import Draws, Simulator, weighed_draws
+from milepost.fairplay.simulate import Simulator, weighed_draws
 
 LEAST_TURNS_OF_A_GAME = 15
-SHARES = (0.05, 0.1, 0.2, 0.4, 1.0)
-GAMES = (1, 5, 9)
-ELOS = (1600, 2000, 2400)
-NEAR = 150
-"""Performances within so many points stand for a rating."""
-AT_1 = 2.326
-"""One in a hundred of a standard normal lies above."""
-REPEATS = 12
-"""Replacements of the same performance."""
 
 
 def boards(given: argparse.Namespace, part: str) -> Iterator[tuple[str, Board, mp.Decisions]]:
@@ -256,126 +243,6 @@ def _over_performers(
     return rows
 
 
-def study_power(given: argparse.Namespace) -> dict[str, Any]:
-    """Real honest games with replaced moves."""
-    rng = np.random.default_rng(given.seed)
-    picked: dict[int, list[tuple[Performance, Ints]]] = {elo: [] for elo in ELOS}
-    for name, board, found in boards(given, given.part):
-        other = _others(given, found, board)
-        for real in performances(board):
-            near = [elo for elo in ELOS if abs(real.rating - elo) <= NEAR]
-            if near and real.games >= max(GAMES) - 1 and len(picked[near[0]]) < given.most:
-                picked[near[0]].append((real, other))
-        tell(f"{name}: {[len(each) for each in picked.values()]}")
-    rows = []
-    for elo, chosen in picked.items():
-        for games in GAMES:
-            tell(f"{elo}, {games} games")
-            rows += _power_rows(elo, games, chosen, rng)
-    return {"calibration": given.calibration, "part": given.part, "rows": rows,
-            "performances": {str(elo): len(each) for elo, each in picked.items()}}  # fmt: skip
-
-
-def _others(given: argparse.Namespace, found: mp.Decisions, board: Board) -> Ints:
-    """The option that another engine takes on each turn; -1 = not known."""
-    if given.others is None or found.moves is None:
-        return np.full(len(board.table), -1)
-    store = mp.open_store(given.others)
-    counts = store.query("select setup, count(*) as n from evaluations group by setup")
-    setup = counts.sort("n")["setup"][-1]
-    best = best_moves(store, setup, board.table["position"])
-    return np.array(
-        [
-            options.index(move) if move in options else -1
-            for options, move in zip(found.moves.to_list(), best, strict=True)
-        ]
-    )
-
-
-def _power_rows(
-    elo: int, games: int, chosen: Sequence[tuple[Performance, Ints]], rng: np.random.Generator
-) -> list[dict[str, Any]]:
-    """One row a kind of help: how often it is noticed, by E, z, match rate and raw matches."""
-    statistics: dict[str, list[tuple[float, ...]]] = {}
-    honest: list[tuple[float, ...]] = []
-    simulated: list[tuple[float, ...]] = []
-    for real, other in chosen:
-        ids = real.board.table["game_id"].to_numpy()
-        starts = range(0, real.games - games + 1, games) if games < max(GAMES) else [0]
-        for number, start in enumerate(starts):
-            keep = np.isin(ids, list(real.game_ids[start : start + games]))
-            part = performance(real.board, real.player, keep=keep)
-            if len(part) < LEAST_TURNS_OF_A_GAME:
-                continue
-            simulator = Simulator(part)
-            played = part.board.spreads.chosen[part.rows]
-            honest.append(_statistics(simulator, played))
-            if number:
-                continue
-            drawn = weighed_draws(simulator, rng, 150)
-            simulated.append(_thresholds(part, drawn))
-            for label, replaced in _replacements(part, played, other[part.rows], rng):
-                statistics.setdefault(label, []).append(
-                    (*_statistics(simulator, replaced), len(simulated) - 1)
-                )
-    if len(honest) < 5:
-        return []
-    raw = np.array(honest)[:, 3]
-    at_raw = float(raw.mean() + AT_1 * raw.std())
-    rows = []
-    for label, values in statistics.items():
-        found = np.array(values)
-        limits = np.array(simulated)[found[:, 4].astype(int)]
-        row: dict[str, Any] = {"elo": elo, "games": games, "help": label, "draws": len(found),
-                               "honest": len(honest)}  # fmt: skip
-        row["raw_1e-2"] = float((found[:, 3] > at_raw).mean())
-        for place, name in enumerate(("E", "z", "match")):
-            row[f"{name}_1e-2"] = float((found[:, place] >= limits[:, place]).mean())
-            row[f"{name}_1e-3"] = float((found[:, place] >= limits[:, 3 + place]).mean())
-        rows.append(row)
-    return rows
-
-
-def _thresholds(part: Performance, drawn: Draws) -> tuple[float, ...]:
-    """What honest play reaches once in a hundred, and once in a thousand; E, z and match rate.
-
-    Once in a hundred: z of real honest performances is standard normal (study *honest*), and what
-    a hundredth of the reference performances has is never undercut. Once in a thousand: simulated.
-    """
-    known = part.board.honest.reference
-    real_e = float(np.quantile(known.ln_e, 0.99))
-    real_z = float(np.quantile(known.combined, 0.99))
-    hundredth = (
-        max(drawn.threshold("ln_e", 1e-2), real_e if part.games >= LEAST_GAMES else -np.inf),
-        max(AT_1, real_z),
-        max(AT_1, drawn.threshold("match", 1e-2)),
-    )
-    names = ("ln_e", "combined", "match")
-    return (*hundredth, *(drawn.threshold(name, 1e-3) for name in names))
-
-
-def _statistics(simulator: Simulator, picked: Ints) -> tuple[float, float, float, float]:
-    return (*simulator.statistics(picked), float((picked == 0).mean()))
-
-
-def _replacements(
-    part: Performance, played: Ints, other: Ints, rng: np.random.Generator
-) -> Iterator[tuple[str, Ints]]:
-    stake = part.turns.chances.stake
-    for who, best in (("best of this set-up", np.zeros_like(played)), ("another engine", other)):
-        if (best < 0).mean() > 0.05:
-            continue
-        move = np.where(best < 0, played, best)
-        for share in SHARES:
-            for _ in range(1 if share == 1 else REPEATS):
-                mask = rng.random(len(played)) < share
-                yield f"{who} {share:.0%}", np.where(mask, move, played)
-        critical = np.zeros(len(played), dtype=bool)
-        for first, last in zip(part.turns.starts[:-1], part.turns.starts[1:], strict=True):
-            critical[first + int(stake[first:last].argmax())] = True
-        yield f"{who}, one a game", np.where(critical, move, played)
-
-
 def study_engines(given: argparse.Namespace) -> dict[str, Any]:
     """Engines of TCEC, nine games each, against a rating of 2700."""
     calibration = mp.load_calibration(given.calibration)
@@ -434,13 +301,12 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     studies = {
-        "honest": study_honest, "power": study_power, "engines": study_engines,
+        "honest": study_honest, "engines": study_engines,
         "simulated": study_simulated,
     }  # fmt: skip
     parser.add_argument("study", choices=list(studies))
     parser.add_argument("data", type=Path)
-    parser.add_argument("--store", type=Path, required=True)
-    parser.add_argument("--others", type=Path, help="a store of another engine's evaluations")
+    parser.add_argument("--store", type=Path, required=True, action="append", help="repeatable")
     parser.add_argument("--plan", default="bullet")
     parser.add_argument("--calibration", default="stockfish15.1-bullet")
     parser.add_argument("--part", default="test", choices=["estimate", "test"])

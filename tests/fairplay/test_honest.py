@@ -23,6 +23,7 @@ def test_shares_of_a_reference_are_never_zero() -> None:
     assert known.share_above("combined", 0.0) == pytest.approx(3 / 4)
     assert known.share_below("mirror", -3.0) == pytest.approx(1 / 3)
     assert known.floor == pytest.approx(1 / 4)
+    assert known.evidence_floor == pytest.approx(1 / 2)
 
 
 def test_honest_players_survive_a_file(calibration: mp.Calibration) -> None:

@@ -34,6 +34,8 @@ NODES = np.arange(-1000.0, 1001.0, 50.0)
 LEAST_SD = 60.0
 """No rating is known better than this: the grid is too coarse for less, and so is life."""
 _LEAST_INFORMATION = 1e-12
+_PLACES = (0, 1, 3, 2, 4)
+"""Where a game's alternatives stand among the menu's schedules, in the order they are made."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,79 +215,79 @@ def _game_likelihoods(
     """One game: the menu's log-likelihoods by the player's strength.
 
     With ρ = e/p the ratio of a helped choice's probability to an agent's, a turn's likelihood is p
-    times 1 - q + q ρ. The first schedules part by turns (a mask each), the others by games.
+    times 1 - q + q ρ. The first schedules part by turns (a mask each), the others by games. All of
+    it is gathered as plain products, each row with its own scale, and integrated over the game's
+    own strength by one product of matrices.
     """
     count, nodes = ln_p.shape
+    kinds = len(shares)
+    rows = 1 + 5 * helped.shape[0] * kinds
+    weight, scale = np.empty((rows, nodes)), np.zeros(rows)
     base = np.zeros(nodes)
     for t in range(count):
         base += ln_p[t]
-    _mix(base, mixing, alone)
+    top = base.max()
+    own = np.exp(base - top)
+    weight[0] = own
     ratio = np.empty((count, nodes))
-    ln_g = np.empty(nodes)
+    row = 1
     for k in range(helped.shape[0]):
-        single, whole = np.zeros(nodes), np.zeros(nodes)
+        single = np.zeros(nodes)
         for t in range(count):
             for n in range(nodes):
                 ratio[t, n] = helped[k, t] * np.exp(-ln_p[t, n])
                 single[n] += stake[t] * ratio[t, n]
-                whole[n] += np.log(1.0 - within + within * ratio[t, n])
-        for j in range(len(shares)):
+        whole = np.ones(nodes)
+        whole_scale = _product(ratio, np.ones(count), within, whole)
+        for j in range(kinds):
             q = shares[j]
             # every turn, difficult turns, when behind: the first, second and fourth of the menu.
             for m in range(3):
-                _turn_by_turn(base, ratio, masks[m], q, ln_g)
-                _mix(ln_g, mixing, answer[m if m < 2 else 3, k, j])
+                weight[row] = own
+                scale[row] = _product(ratio, masks[m], q, weight[row])
+                row += 1
             for n in range(nodes):
-                ln_g[n] = base[n] + np.log(1.0 - q + q * single[n])
-            _mix(ln_g, mixing, answer[2, k, j])
+                weight[row, n] = own[n] * (1.0 - q + q * single[n])
+            row += 1
+            # 1 - q + q e^w with w = ln whole + its scale: the larger part stays a plain number.
+            high = max(0.0, whole_scale)
+            alone_part, whole_part = (1.0 - q) * np.exp(-high), q * np.exp(whole_scale - high)
             for n in range(nodes):
-                # ln(1 - q + q e^w), its larger part first.
-                high = max(0.0, whole[n])
-                ln_g[n] = base[n] + high
-                ln_g[n] += np.log((1.0 - q) * np.exp(-high) + q * np.exp(whole[n] - high))
-            _mix(ln_g, mixing, answer[4, k, j])
+                weight[row, n] = own[n] * (alone_part + whole_part * whole[n])
+            scale[row] = high
+            row += 1
+    mixed = np.dot(weight, mixing.T)
+    for n in range(nodes):
+        alone[n] = np.log(mixed[0, n]) + top
+    table = answer.reshape((5, rows // 5, nodes))
+    for row in range(1, rows):
+        for n in range(nodes):
+            table[_PLACES[(row - 1) % 5], (row - 1) // 5, n] = (
+                np.log(mixed[row, n]) + scale[row] + top
+            )
 
 
 @kernel
-def _turn_by_turn(base: Floats, ratio: Floats, mask: Floats, q: float, ln_g: Floats) -> None:
-    """Σ ln(1 - q + q ρ) over the turns of a mask.
+def _product(ratio: Floats, mask: Floats, q: float, product: Floats) -> float:
+    """Multiply by 1 - q + q ρ of the turns of a mask; return the logarithm of what was taken out.
 
-    Products of eight ratios stay far inside what a number can hold; their logarithms are added up.
+    Eight factors stay far inside what a number can hold; then the largest is brought to 1.
     """
     count, nodes = ratio.shape
-    product = np.ones(nodes)
-    ln_g[:] = base
-    pending = 0
+    scale, pending = 0.0, 0
     for t in range(count):
         if mask[t] == 0.0:
             continue
         for n in range(nodes):
             product[n] *= 1.0 - q + q * ratio[t, n]
         pending += 1
-        if pending == 8:
+        if pending == 8 or t == count - 1:
+            top = product.max()
+            scale += np.log(top)
             for n in range(nodes):
-                ln_g[n] += np.log(product[n])
-                product[n] = 1.0
+                product[n] /= top
             pending = 0
-    for n in range(nodes):
-        ln_g[n] += np.log(product[n])
-
-
-@kernel
-def _mix(ln_g: Floats, mixing: Floats, answer: Floats) -> None:
-    """Integrate the game's own strength out."""
-    nodes = len(ln_g)
-    top = ln_g[0]
-    for n in range(1, nodes):
-        top = max(top, ln_g[n])
-    weight = np.empty(nodes)
-    for n in range(nodes):
-        weight[n] = np.exp(ln_g[n] - top)
-    for row in range(nodes):
-        total = 0.0
-        for n in range(nodes):
-            total += mixing[row, n] * weight[n]
-        answer[row] = np.log(total) + top if total > 0.0 else -np.inf
+    return scale
 
 
 @dataclass(frozen=True)

@@ -121,14 +121,14 @@ def full_test(
     simulated, error = drawn.tail("ln_e", ln_e)
     # No tail is known to be smaller than one draw's weight at this place.
     simulated = max(simulated, float(np.exp(-max(ln_e, 0.0))) / len(drawn.ln_e))
-    among = reference.share_above("ln_e", ln_e) if len(reference) else None
+    among = reference.share_above("ln_e", ln_e) if len(reference.ln_e) else None
     chance = Chance(
         p=max(simulated, among or 0.0),
         p_simulated=simulated,
         p_simulated_se=error,
         p_reference=among,
-        reference=len(reference),
-        floor=reference.floor if len(reference) else None,
+        reference=len(reference.ln_e),
+        floor=reference.evidence_floor if len(reference.ln_e) else None,
         draws=len(drawn.ln_e),
     )
     return FullTest(

@@ -36,7 +36,8 @@ class Reference:
     combined: Floats = field(default_factory=lambda: np.empty(0))
     """Their standard scores, rising."""
     ln_e: Floats = field(default_factory=lambda: np.empty(0))
-    """The logarithms of their evidence ratios, rising."""
+    """The logarithms of their evidence ratios, rising; of fewer performances where the menu is
+    newer than the evaluations of the others."""
     mirror: Floats = field(default_factory=lambda: np.empty(0))
     """The standard scores of their opponents' play, rising."""
 
@@ -57,8 +58,13 @@ class Reference:
 
     @property
     def floor(self) -> float:
-        """The smallest p that so many performances can give."""
+        """The smallest p of a screening that so many performances can give."""
         return 1 / (1 + len(self))
+
+    @property
+    def evidence_floor(self) -> float:
+        """The smallest p of a full test: that of the performances whose evidence ratio is known."""
+        return 1 / (1 + len(self.ln_e))
 
 
 @dataclass(frozen=True, eq=False)

@@ -109,3 +109,25 @@ def test_finds_the_moves_before_in_the_table() -> None:
     assert all(
         np.isfinite(table[f"{OPTION}{name}"].explode().to_numpy()).all() for name in KINDS_OF_MOVE
     )
+
+
+@pytest.mark.parametrize(
+    "fen",
+    [
+        chess.STARTING_FEN,
+        "4k3/8/8/8/4N3/8/8/4R1K1 w - - 0 1",  # a knight opens a file
+        "8/2P5/8/8/1k6/8/8/R3K2R w KQ - 0 1",  # promotions, castling
+        "8/8/8/1k1pP2B/8/8/8/4K2Q w - d6 0 1",  # in passing
+        "3k4/8/8/3K4/8/8/8/3R4 w - - 0 1",  # the king itself opens the file
+    ],
+)
+def test_checks_are_those_that_making_the_move_gives(fen: str) -> None:
+    """Against python-chess, which makes each move, along a game of drawn moves."""
+    board, rng = chess.Board(fen), np.random.default_rng(7)
+    for _ in range(25):
+        moves = list(board.legal_moves)
+        if not moves:
+            break
+        found = option_columns([board.fen()], [[move.uci() for move in moves]], [None], [None])
+        assert found[3][0].to_list() == [float(board.gives_check(move)) for move in moves]
+        board.push(moves[int(rng.integers(len(moves)))])
