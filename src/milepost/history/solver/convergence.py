@@ -32,6 +32,8 @@ from milepost.history.ttt.state import SkillModel
 from milepost.history.ttt.told import Told, move_era
 from milepost.io.progress import Progress, Report
 
+Adjust = Callable[[], float]
+"""Moves what else is learned, between two sweeps; returns by how many points."""
 LEAST = 0.2
 """Steps are never taken to shrink by more than this factor."""
 
@@ -112,7 +114,7 @@ class SweepState(Protocol):
 
 def converge(
     state: SweepState, *, tolerance: float, max_sweeps: int, learning: Learning,
-    progress: Report | None = None, workers: int = 1,
+    progress: Report | None = None, workers: int = 1, adjust: Adjust | None = None,
 ) -> Convergence:  # fmt: skip
     """Sweep until the estimated distance to the fixed point is below the tolerance.
 
@@ -130,6 +132,9 @@ def converge(
         Called after every sweep.
     workers
         1 or 2: threads.
+    adjust
+        Called between two sweeps. The fixed point is near only when its last move was at most half
+        of the tolerance.
 
     Warns
     -----
@@ -141,8 +146,9 @@ def converge(
     ranges = _ranges(state.graph, workers)
     with ThreadPoolExecutor(max_workers=len(ranges)) as pool:
         outcome = _converge(
-            state, tolerance, max_sweeps, learning, progress, ranges, _parallel(pool, ranges)
-        )
+            state, tolerance, max_sweeps, learning, progress, ranges, _parallel(pool, ranges),
+            adjust,
+        )  # fmt: skip
     if not outcome.converged:
         warnings.warn(
             f"after {outcome.sweeps} sweeps the history is still about "
@@ -155,9 +161,10 @@ def converge(
 
 def _converge(
     state: SweepState, tolerance: float, max_sweeps: int, learning: Learning,
-    progress: Report | None, ranges: Ranges, in_parallel: InParallel,
+    progress: Report | None, ranges: Ranges, in_parallel: InParallel, adjust: Adjust | None,
 ) -> Convergence:  # fmt: skip
     trust = 1.0
+    moved = 0.0 if adjust is None else np.inf
     remaining = np.inf
     changes: list[float] = []
     distances: list[float] = []
@@ -177,7 +184,7 @@ def _converge(
         gained = len(distances) < 2 or distances[-1] < distances[-2]
         trust = min(1.0, 2.0 * trust) if gained else 0.5 * trust
         # The step itself bounds it, where rounding leaves no ratio to go by.
-        remaining = max(min(_geometric(distances), distances[-1]), ahead)
+        remaining = max(min(_geometric(distances), distances[-1]), ahead, 2.0 * moved)
         if progress is not None:
             progress(sweep_news(number, remaining, skipped))
         if remaining <= tolerance:
@@ -186,6 +193,8 @@ def _converge(
             return Convergence(True, number, remaining, skipped)
         if np.isfinite(distances[-1]) and number < max_sweeps:
             _take(state, newton, trust)
+            if adjust is not None:
+                moved = adjust()
     return Convergence(False, max_sweeps, float(remaining), skipped)
 
 
