@@ -113,7 +113,7 @@ Preset = Annotated[
     ),
 ]
 Threads = Annotated[
-    int | None, typer.Option("--workers", "-j", min=1, max=2, help="Threads.", show_default="1")
+    int | None, typer.Option("--workers", "-j", min=1, help="Threads.", show_default="1")
 ]
 HistoryFolder = Annotated[
     str, typer.Argument(metavar="HISTORY_DIR", help="A history saved by milepost history --save.")

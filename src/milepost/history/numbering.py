@@ -35,6 +35,12 @@ def _by_sorting(one: pl.Series, two: pl.Series) -> tuple[pl.Series, Ints, Ints]:
     return names, numbers[0], numbers[1]
 
 
+def hashed_names(names: pl.Series) -> tuple[Hashes, Hashes]:
+    """Return two hashes of each name, which together tell it from every other."""
+    key, check = (names.hash(seed).to_numpy() for seed in _SEEDS)
+    return key, check
+
+
 def _by_hashes(one: pl.Series, two: pl.Series) -> tuple[pl.Series, Ints, Ints] | None:
     """The same by a table of hashes; `None` if two names share one (once in 10⁹ tables)."""
     rows = len(one)
@@ -42,7 +48,7 @@ def _by_hashes(one: pl.Series, two: pl.Series) -> tuple[pl.Series, Ints, Ints] |
     known = 0
     table = _Table(1 << 16)
     for place, side in enumerate((one, two)):
-        key, check = (side.hash(seed).to_numpy() for seed in _SEEDS)
+        key, check = hashed_names(side)
         begin = 0
         while begin < rows:
             begin, known = _number_hashes(
