@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from milepost.analysis.spreads.option_kernel import describe
 from milepost.tables import CONTEXT, OPTION
 
 KINDS_OF_MOVE = {
@@ -90,17 +91,29 @@ def option_columns(
     last, own
         The opponent's last move and one's own before it; None = not known.
     """
-    counts = np.array([len(options) for options in moves], dtype=np.int64)
+    moves = pl.Series(moves, dtype=pl.List(pl.String))
+    counts = moves.list.len().cast(pl.Int64).to_numpy()
     table = np.zeros((int(counts.sum()), len(KINDS_OF_MOVE)), dtype=np.float32)
-    at = 0
-    for fen, options, before, mine in zip(positions, moves, last, own, strict=True):
-        describe_moves(chess.Board(fen), options, before, mine, table[at : at + len(options)])
-        at += len(options)
+    flat = moves.filter(moves.list.len() > 0).explode()
+    texts = [pl.Series(each, dtype=pl.String) for each in (positions, last, own)]
+    if not describe(texts[0], flat, counts, texts[1], texts[2], table):
+        _describe_plainly(*texts, moves, table)
     lengths = np.concatenate([[0], np.cumsum(counts)])
     return [
         _lists(OPTION + name, table[:, column], lengths)
         for column, name in enumerate(KINDS_OF_MOVE)
     ]
+
+
+def _describe_plainly(
+    positions: pl.Series, last: pl.Series, own: pl.Series, moves: pl.Series, table: _Floats
+) -> None:
+    """One position after the other: for what the kernel cannot read."""
+    table[:] = 0.0
+    at = 0
+    for fen, options, before, mine in zip(positions, moves, last, own, strict=True):
+        describe_moves(chess.Board(fen), options, before, mine, table[at : at + len(options)])
+        at += len(options)
 
 
 def turn_columns(positions: pl.Series) -> list[pl.Series]:
