@@ -23,6 +23,7 @@ from milepost.analysis.run.run import analyse
 from milepost.analysis.run.threads import Job
 from milepost.analysis.store.store import EvaluationStore, stored_position
 from milepost.errors import EngineError, InputError, WorkerError
+from milepost.io import cluster as io_cluster
 from milepost.io.progress import Progress
 
 PLAN = replace(make_plan("quick"), depth=6)
@@ -307,9 +308,9 @@ def test_a_node_lost_in_mid_run_only_slows_it(
 def test_without_ray_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(InputError, match=r"pip install milepost\[cluster\]"):
-        cluster_module._import_ray()
+        io_cluster.import_ray()
 
 
 def test_an_address_where_nobody_listens_is_refused_at_once() -> None:
     with pytest.raises(WorkerError, match=r"no Ray cluster at 127\.0\.0\.1:1: "):
-        cluster_module._knock("127.0.0.1:1")
+        io_cluster._knock("127.0.0.1:1")

@@ -184,7 +184,7 @@ Preset = Annotated[
 ]
 Threads = Annotated[
     int | None,
-    typer.Option("--workers", "-j", min=1, max=2, help="Threads to use.", show_default="1"),
+    typer.Option("--workers", "-j", min=1, help="Threads to use.", show_default="1"),
 ]
 HistoryFolder = Annotated[
     str, typer.Argument(metavar="HISTORY_DIR", help="A folder written by milepost history --save.")

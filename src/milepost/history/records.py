@@ -15,8 +15,8 @@ import numpy.typing as npt
 import polars as pl
 
 from milepost.errors import InputError, MilepostWarning
+from milepost.history.numbering import link_nodes, number_names, number_nodes, order_in_time
 from milepost.history.periods import checked_period, clocks_of, cut
-from milepost.kernels import kernel
 from milepost.tables import RESULTS
 
 Ints = npt.NDArray[np.int32]
@@ -212,42 +212,45 @@ def _arrays(
     shuffle: np.random.Generator | None,
 ) -> Records:  # fmt: skip
     periods = cut(rows["time"], period, rows["event"])
-    names, one, two = _numbered(rows["player_1"], rows["player_2"])
-    score = rows["score"].to_numpy()
-    movers = rows["first_mover"].fill_null(0).to_numpy()
-    weight = rows["weight"].fill_null(1.0).to_numpy()
-
+    names, one, two = number_names(rows["player_1"], rows["player_2"])
     # Stable: games of one time keep the caller's order, and the filter follows it.
     place = rows["time"] if shuffle is None else shuffle.permutation(rows.height)
-    ordered = pl.DataFrame({"p": periods.index, "t": place})
-    order = ordered.select(pl.arg_sort_by("p", "t", maintain_order=True)).to_series().to_numpy()
-    index, one, two = periods.index[order], one[order], two[order]
-    score, movers, weight = score[order], movers[order], weight[order]
+    order = order_in_time(periods.index, place)
+    index, row = periods.index, rows["row"].to_numpy().astype(np.int64)
+    if order is not None:
+        rows = rows.select("score", "first_mover", "weight")[order]
+        index, one, two, row = index[order], one[order], two[order], row[order]
 
-    number = len(periods.clock)
+    number, games = len(periods.clock), len(one)
     game_start = np.searchsorted(index, np.arange(number + 1)).astype(np.int64)
-    last = np.full(len(names), -1, dtype=np.int32)
     node_one, node_two = np.empty_like(one), np.empty_like(two)
-    node_start = _number_nodes(game_start, one, two, last, node_one, node_two)
+    node_player = np.empty(2 * games, dtype=np.int32)
+    node_start = number_nodes(
+        game_start, one, two, np.full(len(names), -1, dtype=np.int32), node_one, node_two,
+        node_player,
+    )  # fmt: skip
     nodes = int(node_start[-1])
+    node_player = node_player[:nodes].copy()
     node_period = np.repeat(np.arange(number, dtype=np.int32), np.diff(node_start))
-    node_player = np.empty(nodes, dtype=np.int32)
-    node_player[node_one] = one
-    node_player[node_two] = two
     counts = np.bincount(node_one, minlength=nodes) + np.bincount(node_two, minlength=nodes)
-    previous, following = _neighbours(node_player)
-    elapsed = _elapsed(periods.clock, node_period, previous, by_game=period == "game")
+    previous, following = np.empty_like(node_player), np.empty_like(node_player)
+    link_nodes(node_player, np.full(len(names), -1, dtype=np.int32), previous, following)
 
+    score, movers = rows["score"].to_numpy(), rows["first_mover"]
     swapped = score == 0.0
-    sign = np.where(movers == 1, 1, np.where(movers == 2, -1, 0)).astype(np.int8)
+    sign = np.zeros(games, dtype=np.int8)
+    if movers.null_count() < games:
+        white = movers.fill_null(0).to_numpy()
+        sign = (white == 1).astype(np.int8) - (white == 2).astype(np.int8)
+        sign[swapped] *= -1
     return Records(
         names=names,
         first=np.where(swapped, node_two, node_one),
         second=np.where(swapped, node_one, node_two),
         drawn=score == 0.5,
-        mover=np.where(swapped, -sign, sign).astype(np.int8),
-        weight=np.empty(0) if np.all(weight == 1.0) else np.ascontiguousarray(weight),
-        row=rows["row"].to_numpy()[order].astype(np.int64),
+        mover=sign,
+        weight=_weights(rows["weight"]),
+        row=row,
         swapped=swapped,
         game_start=game_start,
         node_start=node_start,
@@ -256,7 +259,7 @@ def _arrays(
         node_games=counts.astype(np.int32),
         previous=previous,
         following=following,
-        elapsed=elapsed,
+        elapsed=_elapsed(periods.clock, node_period, previous, by_game=period == "game"),
         clock=periods.clock,
         label=periods.label,
         period=period,
@@ -264,45 +267,12 @@ def _arrays(
     )
 
 
-def _numbered(one: pl.Series, two: pl.Series) -> tuple[pl.Series, Ints, Ints]:
-    names = pl.concat([one.unique(), two.unique()]).unique().sort().rename("player")
-    kind = pl.Enum(names)
-    numbers = [s.cast(kind).to_physical().cast(pl.Int32).to_numpy() for s in (one, two)]
-    return names, numbers[0], numbers[1]
-
-
-@kernel
-def _number_nodes(
-    game_start: npt.NDArray[np.int64], one: Ints, two: Ints, last: Ints, node_one: Ints,
-    node_two: Ints,
-) -> npt.NDArray[np.int64]:  # fmt: skip
-    """Give every (period, player) a number, in the order of appearance."""
-    node_start = np.zeros(len(game_start), dtype=np.int64)
-    node = 0
-    for period in range(len(game_start) - 1):
-        begin = node
-        for game in range(game_start[period], game_start[period + 1]):
-            for side in range(2):
-                player = one[game] if side == 0 else two[game]
-                if last[player] < begin:
-                    last[player] = node
-                    node += 1
-                if side == 0:
-                    node_one[game] = last[player]
-                else:
-                    node_two[game] = last[player]
-        node_start[period + 1] = node
-    return node_start
-
-
-def _neighbours(node_player: Ints) -> tuple[Ints, Ints]:
-    order = np.argsort(node_player, kind="stable").astype(np.int32)
-    same = node_player[order[1:]] == node_player[order[:-1]]
-    previous = np.full(len(order), -1, dtype=np.int32)
-    following = np.full(len(order), -1, dtype=np.int32)
-    previous[order[1:][same]] = order[:-1][same]
-    following[order[:-1][same]] = order[1:][same]
-    return previous, following
+def _weights(column: pl.Series) -> Floats:
+    """The weights; an empty array if every weight is 1."""
+    if column.null_count() == len(column):
+        return np.empty(0)
+    weight = column.fill_null(1.0).to_numpy()
+    return np.empty(0) if np.all(weight == 1.0) else np.ascontiguousarray(weight)
 
 
 def _elapsed(clock: Floats, node_period: Ints, previous: Ints, *, by_game: bool) -> Floats:

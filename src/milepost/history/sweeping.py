@@ -19,7 +19,7 @@ class Sweeping:
     max_sweeps: int = 200
     """Sweeps after which to stop all the same, with a warning."""
     workers: int = 1
-    """1 or 2 threads; the answer is the same within the tolerance."""
+    """How many threads, each with a slice of time; the answer is the same within the tolerance."""
 
     def __post_init__(self) -> None:
         """Check the numbers."""
@@ -29,8 +29,8 @@ class Sweeping:
             raise InputError(f"expected a positive tolerance, got {self.tolerance!r}")
         if not (_is_of(self.max_sweeps, Integral) and self.max_sweeps >= 1):
             raise InputError(f"expected at least one sweep, got max_sweeps={self.max_sweeps!r}")
-        if not (_is_of(self.workers, Integral) and self.workers in (1, 2)):
-            raise InputError(f"expected 1 or 2 workers, got {self.workers!r}")
+        if not (_is_of(self.workers, Integral) and self.workers >= 1):
+            raise InputError(f"expected at least one worker, got {self.workers!r}")
 
     def distance(self, beta: float) -> float:
         """Return the tolerance in points for a model's beta."""

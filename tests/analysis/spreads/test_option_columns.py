@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import chess
 import numpy as np
 import polars as pl
@@ -11,6 +13,7 @@ from milepost.analysis.spreads.option_columns import (
     KINDS_OF_MOVE,
     TURN_COLUMNS,
     add_option_columns,
+    describe_moves,
     option_columns,
     turn_columns,
 )
@@ -131,3 +134,46 @@ def test_checks_are_those_that_making_the_move_gives(fen: str) -> None:
         found = option_columns([board.fen()], [[move.uci() for move in moves]], [None], [None])
         assert found[3][0].to_list() == [float(board.gives_check(move)) for move in moves]
         board.push(moves[int(rng.integers(len(moves)))])
+
+
+CORNERS = [
+    chess.STARTING_FEN,
+    "r3k2r/pPp2ppp/8/3pP3/8/8/PPP2PpP/R3K2R w KQkq d6 0 1",  # castling, promotion, en passant
+    "r3k2r/pPp2ppp/8/8/3Pp3/8/PPP2PpP/R3K2R b KQkq d3 0 1",
+    "4k3/8/8/8/8/8/4r3/R3K2R w KQ - 0 1",
+    "8/8/8/3k4/8/8/3R4/3QK3 w - -",  # as stored: no counters
+    "k7/8/8/2pP4/8/8/6B1/4K3 w - c6 0 1",  # taken in passing, with a check behind it
+]
+
+
+def test_the_kernel_says_what_plain_python_says() -> None:
+    """Positions of random games and some rare ones; `describe_moves` asks python-chess."""
+    chance = random.Random(19)
+    cases = [(chess.Board(fen), None, None) for fen in CORNERS]
+    for _ in range(6):
+        board = chess.Board()
+        while not board.is_game_over() and board.ply() < 120:
+            stack = [move.uci() for move in board.move_stack]
+            if chance.random() < 0.3:
+                cases.append((board.copy(), [None, *stack][-1], [None, None, *stack][-2]))
+            board.push(chance.choice(list(board.legal_moves)))
+    fens = [board.fen() for board, *_ in cases]
+    moves = [[move.uci() for move in board.legal_moves] for board, *_ in cases]
+    last, own = ([case[place] for case in cases] for place in (1, 2))
+    columns = option_columns(fens, moves, last, own)
+    found = np.array([column.explode().to_numpy() for column in columns]).T
+    expected = np.zeros_like(found)
+    at = 0
+    for (board, before, mine), options in zip(cases, moves, strict=True):
+        describe_moves(board, options, before, mine, expected[at : at + len(options)])
+        at += len(options)
+    assert at > 3000
+    assert (expected.sum(axis=0) > 0).sum() == len(KINDS_OF_MOVE)
+    assert np.array_equal(found, expected)
+
+
+def test_what_is_no_move_is_left_to_plain_python() -> None:
+    with pytest.raises(ValueError, match="uci"):
+        option_columns([chess.STARTING_FEN], [["e2e9"]], [None], [None])
+    with pytest.raises(ValueError, match="fen"):
+        option_columns(["nonsense w - -"], [["e2e4"]], [None], [None])

@@ -9,10 +9,7 @@ try them again only on the same worker, which may have to wait for a machine tha
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import os
-import socket
 import time
 from collections import Counter, deque
 from collections.abc import Generator, Iterator
@@ -26,6 +23,7 @@ from milepost.analysis.run.actor import EngineActor, Refusal
 from milepost.analysis.run.state import RunState
 from milepost.analysis.run.threads import Job, Outcome
 from milepost.errors import EngineError, InputError, WorkerError
+from milepost.io.cluster import connected, import_ray
 
 IN_FLIGHT = 2
 """Jobs that a worker has at a time: one in work, one at hand when that is done."""
@@ -36,11 +34,8 @@ LOOK_SECONDS = 5.0
 """How often the driver looks for CPUs that have joined."""
 PATIENCE_SECONDS = 60.0
 """After so long without any worker, a warning is logged."""
-KNOCK_SECONDS = 5.0
 STOP_SECONDS = 0.5
 """What the workers have to end their engines when the run is over."""
-OBJECT_STORE_BYTES = 100_000_000
-"""For a Ray that we start: results are small and go straight to the driver."""
 
 _log = logging.getLogger(__name__)
 
@@ -90,73 +85,13 @@ def run_cluster(
         raise InputError("run_cluster: the state has no engine set-up to compare with")
     if not jobs:
         return
-    ray = _import_ray()
-    with _connected(ray, address):
+    ray = import_ray()
+    with connected(ray, address):
         pool = _Pool(ray, (program, plan, options, state.setup.digest, __version__))
         try:
             yield from _run_pool(pool, jobs, state)
         finally:
             pool.stop()
-
-
-def _import_ray() -> ModuleType:
-    try:
-        import ray
-    except ImportError as error:
-        raise InputError("a cluster needs Ray: pip install milepost[cluster]") from error
-    module: ModuleType = ray
-    return module
-
-
-@contextlib.contextmanager
-def _connected(ray: ModuleType, address: str | None) -> Iterator[None]:
-    """Connect to a cluster, and leave it in the end unless we were connected before."""
-    if ray.is_initialized():
-        here = ray.get_runtime_context().gcs_address
-        if address not in (None, "auto", here):
-            raise InputError(f"cluster {address}: this process is connected to {here} already")
-        yield
-        return
-    _connect(ray, address)
-    try:
-        yield
-    finally:
-        ray.shutdown()
-
-
-def _connect(ray: ModuleType, address: str | None) -> None:
-    quiet = {"logging_level": logging.WARNING, "log_to_driver": False}
-    named = os.environ.get("RAY_ADDRESS") if address == "auto" else address
-    if named:
-        _knock(named)
-    if address is not None:
-        try:
-            ray.init(address=address, **quiet)
-            return
-        except (ConnectionError, RuntimeError, ValueError) as error:
-            # Under auto a ConnectionError says that no Ray runs here; a named one must be there.
-            if named or not isinstance(error, ConnectionError):
-                raise WorkerError(f"no Ray cluster at {named or address}: {error}") from error
-    # The processes of the new cluster inherit it: they shall not report to anybody.
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    ray.init(
-        address="local",
-        include_dashboard=False,
-        object_store_memory=OBJECT_STORE_BYTES,
-        _node_ip_address="127.0.0.1",  # one machine needs no door to the network
-        **quiet,
-    )
-
-
-def _knock(address: str) -> None:
-    """Refuse at once an address where nobody listens: Ray itself tries for minutes."""
-    host, colon, port = address.rpartition(":")
-    if "://" in address or not (colon and port.isdecimal()):
-        return  # a form that only Ray understands
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), KNOCK_SECONDS).close()
-    except (OSError, OverflowError) as error:
-        raise WorkerError(f"no Ray cluster at {address}: {error}") from error
 
 
 @dataclass(eq=False)

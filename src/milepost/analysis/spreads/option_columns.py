@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from milepost.analysis.spreads.option_kernel import describe
 from milepost.tables import CONTEXT, OPTION
 
 KINDS_OF_MOVE = {
@@ -90,17 +91,29 @@ def option_columns(
     last, own
         The opponent's last move and one's own before it; None = not known.
     """
-    counts = np.array([len(options) for options in moves], dtype=np.int64)
+    moves = pl.Series(moves, dtype=pl.List(pl.String))
+    counts = moves.list.len().cast(pl.Int64).to_numpy()
     table = np.zeros((int(counts.sum()), len(KINDS_OF_MOVE)), dtype=np.float32)
-    at = 0
-    for fen, options, before, mine in zip(positions, moves, last, own, strict=True):
-        describe_moves(chess.Board(fen), options, before, mine, table[at : at + len(options)])
-        at += len(options)
+    flat = moves.filter(moves.list.len() > 0).explode()
+    texts = [pl.Series(each, dtype=pl.String) for each in (positions, last, own)]
+    if not describe(texts[0], flat, counts, texts[1], texts[2], table):
+        _describe_plainly(*texts, moves, table)
     lengths = np.concatenate([[0], np.cumsum(counts)])
     return [
         _lists(OPTION + name, table[:, column], lengths)
         for column, name in enumerate(KINDS_OF_MOVE)
     ]
+
+
+def _describe_plainly(
+    positions: pl.Series, last: pl.Series, own: pl.Series, moves: pl.Series, table: _Floats
+) -> None:
+    """One position after the other: for what the kernel cannot read."""
+    table[:] = 0.0
+    at = 0
+    for fen, options, before, mine in zip(positions, moves, last, own, strict=True):
+        describe_moves(chess.Board(fen), options, before, mine, table[at : at + len(options)])
+        at += len(options)
 
 
 def turn_columns(positions: pl.Series) -> list[pl.Series]:
@@ -128,7 +141,6 @@ def describe_moves(
     us, them = board.turn, not board.turn
     towards = 1 if us else -1
     guarded = _Guards(board, us, them)
-    checks = _Checks(board)
     for row, text in zip(out, options, strict=True):
         move = chess.Move.from_uci(text)
         piece = board.piece_type_at(move.from_square)
@@ -145,7 +157,7 @@ def describe_moves(
         row[0] = takes
         row[1] = takes and before is not None and move.to_square == before.to_square
         row[2] = takes and abs(prize - worth) < 1
-        row[3] = checks.given(move, piece, castles=castles)
+        row[3] = board.gives_check(move)
         row[4] = move.promotion is not None
         row[5] = castles
         row[6] = piece == chess.PAWN
@@ -191,51 +203,6 @@ class _Guards:
         if leaving is not None:
             defenders &= ~chess.BB_SQUARES[leaving]
         return not defenders
-
-
-class _Checks:
-    """Whether moves give check, mostly without making them: as `chess.Board.gives_check`."""
-
-    def __init__(self, board: chess.Board):
-        self._board = board
-        king = board.king(not board.turn)
-        self._king = 0 if king is None else chess.BB_SQUARES[king]
-        self._openers = 0 if king is None else self._found_openers(king)
-
-    def _found_openers(self, king: chess.Square) -> chess.Bitboard:
-        """The men whose leaving opens a line to the king: alone between it and one of ours."""
-        board = self._board
-        ours = board.occupied_co[board.turn]
-        straight = chess.BB_RANK_ATTACKS[king][0] | chess.BB_FILE_ATTACKS[king][0]
-        aiming = chess.BB_DIAG_ATTACKS[king][0] & (board.bishops | board.queens)
-        aiming |= straight & (board.rooks | board.queens)
-        openers = 0
-        for square in chess.scan_forward(aiming & ours):
-            between = chess.between(king, square) & board.occupied
-            if between and not between & (between - 1):
-                openers |= between
-        return openers
-
-    def given(self, move: chess.Move, piece: chess.PieceType, *, castles: bool) -> bool:
-        """Return whether a move of this kind of man gives check."""
-        board = self._board
-        start, end = chess.BB_SQUARES[move.from_square], move.to_square
-        passing = piece == chess.PAWN and end == board.ep_square
-        if not self._king or move.promotion or passing or castles or start & self._openers:
-            return board.gives_check(move)
-        if piece == chess.KING:
-            return False
-        if piece == chess.KNIGHT:
-            return bool(chess.BB_KNIGHT_ATTACKS[end] & self._king)
-        if piece == chess.PAWN:
-            return bool(chess.BB_PAWN_ATTACKS[board.turn][end] & self._king)
-        men, reach = board.occupied & ~start, 0
-        if piece != chess.ROOK:
-            reach |= chess.BB_DIAG_ATTACKS[end][chess.BB_DIAG_MASKS[end] & men]
-        if piece != chess.BISHOP:
-            reach |= chess.BB_RANK_ATTACKS[end][chess.BB_RANK_MASKS[end] & men]
-            reach |= chess.BB_FILE_ATTACKS[end][chess.BB_FILE_MASKS[end] & men]
-        return bool(reach & self._king)
 
 
 def _from_centre(square: int) -> int:

@@ -210,3 +210,21 @@ def log_draw(t: float, alpha: float) -> float:
         return _narrow_draw(t, alpha)[0]
     scaled = 1.0 / ratio(d) - math.exp(-2.0 * alpha * t) / ratio(-s)
     return _LOG_DENSITY_AT_ZERO - 0.5 * d * d + math.log(scaled)
+
+
+@fused_kernel
+def draw_slopes(t: float, alpha: float) -> tuple[float, float]:
+    """Return the first and second derivative of a draw's log Z by alpha."""
+    t = abs(t)
+    d, s = alpha - t, alpha + t
+    if alpha >= 0.02 and _LOW <= d < _HIGH and s <= -_LOW:
+        far = math.exp(-2.0 * alpha * t)
+        lower, upper = _in_table(d), _in_table(-s)
+        near = lower * upper / (upper - far * lower)  # N(d) / Z, as in `draw_moments`
+        far *= near
+    else:
+        log_z = log_draw(t, alpha)
+        near = _DENSITY_AT_ZERO * math.exp(-0.5 * d * d - log_z)
+        far = _DENSITY_AT_ZERO * math.exp(-0.5 * s * s - log_z)
+    first = near + far
+    return first, -d * near - s * far - first * first

@@ -8,15 +8,15 @@ margins) is judged likewise by its changes from sweep to sweep. A step is shorte
 before it did not bring the next one down. When both estimates are below the tolerance, the last
 step is taken and that is the answer.
 
-Two workers take the periods up to a border and from it on; messages cross the border twice a
-sweep. The fixed point is the same, and the answer does not depend on the workers' timing.
+Several workers take a slice of time each, with about as many games; messages cross the borders
+twice a sweep. The fixed point is the same, and the answer does not depend on the workers' timing.
 """
 
 from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol
@@ -32,6 +32,8 @@ from milepost.history.ttt.state import SkillModel
 from milepost.history.ttt.told import Told, move_era
 from milepost.io.progress import Progress, Report
 
+Adjust = Callable[[], float]
+"""Moves what else is learned, between two sweeps; returns by how many points."""
 LEAST = 0.2
 """Steps are never taken to shrink by more than this factor."""
 
@@ -93,8 +95,8 @@ class SweepState(Protocol):
         """Go back through periods."""
         ...
 
-    def exchange(self, border_period: int) -> None:
-        """Pass messages across a border between workers."""
+    def exchange(self, borders: Sequence[int]) -> None:
+        """Pass messages across the borders between workers."""
         ...
 
     def shift(self, by: Floats) -> None:
@@ -112,7 +114,7 @@ class SweepState(Protocol):
 
 def converge(
     state: SweepState, *, tolerance: float, max_sweeps: int, learning: Learning,
-    progress: Report | None = None, workers: int = 1,
+    progress: Report | None = None, workers: int = 1, adjust: Adjust | None = None,
 ) -> Convergence:  # fmt: skip
     """Sweep until the estimated distance to the fixed point is below the tolerance.
 
@@ -129,7 +131,10 @@ def converge(
     progress
         Called after every sweep.
     workers
-        1 or 2: threads.
+        How many threads.
+    adjust
+        Called between two sweeps. The fixed point is near only when its last move was at most half
+        of the tolerance.
 
     Warns
     -----
@@ -141,8 +146,9 @@ def converge(
     ranges = _ranges(state.graph, workers)
     with ThreadPoolExecutor(max_workers=len(ranges)) as pool:
         outcome = _converge(
-            state, tolerance, max_sweeps, learning, progress, ranges, _parallel(pool, ranges)
-        )
+            state, tolerance, max_sweeps, learning, progress, ranges, _parallel(pool, ranges),
+            adjust,
+        )  # fmt: skip
     if not outcome.converged:
         warnings.warn(
             f"after {outcome.sweeps} sweeps the history is still about "
@@ -155,9 +161,10 @@ def converge(
 
 def _converge(
     state: SweepState, tolerance: float, max_sweeps: int, learning: Learning,
-    progress: Report | None, ranges: Ranges, in_parallel: InParallel,
+    progress: Report | None, ranges: Ranges, in_parallel: InParallel, adjust: Adjust | None,
 ) -> Convergence:  # fmt: skip
     trust = 1.0
+    moved = 0.0 if adjust is None else np.inf
     remaining = np.inf
     changes: list[float] = []
     distances: list[float] = []
@@ -168,7 +175,7 @@ def _converge(
         if before is not None:
             changes.append(float(np.max(np.abs(after - before))))
         before = after
-        ahead = _geometric(changes)
+        ahead = still_to_go(changes)
         # A step is found well where it may be the last one, roughly where it cannot be.
         enough = tolerance * (1.0 - LEAST) / LEAST if ahead <= tolerance else 0.0
         newton = _newton(state, learning, ranges, in_parallel, enough)
@@ -177,7 +184,7 @@ def _converge(
         gained = len(distances) < 2 or distances[-1] < distances[-2]
         trust = min(1.0, 2.0 * trust) if gained else 0.5 * trust
         # The step itself bounds it, where rounding leaves no ratio to go by.
-        remaining = max(min(_geometric(distances), distances[-1]), ahead)
+        remaining = max(min(still_to_go(distances), distances[-1]), ahead, 2.0 * moved)
         if progress is not None:
             progress(sweep_news(number, remaining, skipped))
         if remaining <= tolerance:
@@ -186,32 +193,36 @@ def _converge(
             return Convergence(True, number, remaining, skipped)
         if np.isfinite(distances[-1]) and number < max_sweeps:
             _take(state, newton, trust)
+            if adjust is not None:
+                moved = adjust()
     return Convergence(False, max_sweeps, float(remaining), skipped)
 
 
 def _sweep(state: SweepState, ranges: Ranges, in_parallel: InParallel, *, first: bool) -> int:
-    """One sweep: forward and back; with two workers inwards from both ends, then outwards again.
+    """One sweep: forward and back; of several workers every second one goes back and forward.
 
-    So news crosses the border in the middle of every sweep, and reaches all periods in one sweep as
-    it does with one worker. The very first way forward is the filter and is not divided.
+    So two neighbours come to their border at once, and news crosses it: between the first and the
+    second in the middle of the sweep, between the second and the third at its end, and so on. The
+    very first way forward is the filter and is not divided.
     """
     counts: list[int] = []
-    early, late = ranges[0], ranges[-1]
+    borders = [begin for begin, _ in ranges[1:]]
+    ways = (state.forward, state.backward)
 
-    def task(way: Callable[[int, int], int], part: tuple[int, int]) -> Callable[[], None]:
-        return lambda: counts.append(way(*part))
+    def go(ways: Sequence[Callable[[int, int], int]]) -> None:
+        def task(place: int) -> Callable[[], None]:
+            return lambda: counts.append(ways[place % 2](*ranges[place]))
 
-    if first or len(ranges) == 1:
-        counts.append(state.forward(0, late[1]))
+        in_parallel([task(place) for place in range(len(ranges))])
+        if borders:
+            state.exchange(borders)
+
+    if first:
+        counts.append(state.forward(0, ranges[-1][1]))
+        go((state.backward, state.backward))
     else:
-        in_parallel([task(state.forward, early), task(state.backward, late)])
-        state.exchange(late[0])
-    if len(ranges) == 1:
-        counts.append(state.backward(0, late[1]))
-        return sum(counts)
-    outwards = state.backward if first else state.forward
-    in_parallel([task(state.backward, early), task(outwards, late)])
-    state.exchange(late[0])
+        go(ways)
+        go(ways[::-1])
     return sum(counts)
 
 
@@ -225,6 +236,20 @@ def _newton(
         learning=learning, ranges=ranges, in_parallel=in_parallel,
         accuracy=1e-4 if learning.level_drift else 1e-3, enough=enough,
     )  # fmt: skip
+
+
+def improve(state: SweepState, learning: Learning, *, first: bool) -> int:
+    """Make one sweep and take its Newton step; return how many updates were left out.
+
+    For a slice of a history whose borders change between sweeps: see
+    `milepost.history.slices.rounds`.
+    """
+    ranges = [(0, state.records.periods)]
+    skipped = _sweep(state, ranges, _one_by_one, first=first)
+    newton = _newton(state, learning, ranges, _one_by_one, 0.0)
+    if np.isfinite(_largest(newton, state.told)):
+        _take(state, newton, 1.0)
+    return skipped
 
 
 def linear_model_of(state: SweepState, learning: Learning) -> Linear:
@@ -254,7 +279,7 @@ def _largest(step: Step, told: Told | None) -> float:
     return max(parts) if told is None else max(*parts, told.step_size(step.era))
 
 
-def _geometric(steps: list[float]) -> float:
+def still_to_go(steps: list[float]) -> float:
     """Return what a geometric series still has to go after its last step."""
     if steps and steps[-1] == 0.0:
         return 0.0
@@ -269,14 +294,13 @@ def _geometric(steps: list[float]) -> float:
 
 
 def _ranges(graph: Graph, workers: int) -> Ranges:
-    """Cut the periods in one or two parts with about as many games each."""
+    """Cut the periods in parts with about as many games each; no more parts than periods."""
+    if workers < 1:
+        raise InputError(f"expected at least one worker, got {workers!r}")
+    shares = graph.game_start[-1] * np.arange(1, workers) // workers
     periods = len(graph.game_start) - 1
-    if workers not in (1, 2):
-        raise InputError(f"expected 1 or 2 workers, got {workers!r}")
-    border = int(np.searchsorted(graph.game_start, graph.game_start[-1] // 2))
-    if workers == 1 or not 0 < border < periods:
-        return [(0, periods)]
-    return [(0, border), (border, periods)]
+    cuts = np.unique([0, *np.searchsorted(graph.game_start, shares), periods])
+    return [(int(begin), int(end)) for begin, end in itertools.pairwise(cuts)]
 
 
 def _parallel(pool: ThreadPoolExecutor, ranges: Ranges) -> InParallel:

@@ -40,6 +40,33 @@ def ttt_log_evidence(state: TTTState) -> float:
     )
 
 
+def local_log_evidence(state: TTTState, chains: Chains) -> float:
+    """Return a slice's part of the EP log evidence, where messages from outside are in `chains`.
+
+    At the fixed point what a life carries forward is its message from the past, so that the
+    integral over the lives is a sum over nodes.
+    """
+    model = state.model
+    games = _games_part(
+        state.graph, state.chains, state.message, model.margin, 2.0 * model.beta**2,
+        state.advantage,
+    )  # fmt: skip
+    return games + _nodes_part(chains)
+
+
+@kernel
+def _nodes_part(chains: Chains) -> float:
+    total = 0.0
+    belief, forward, backward = chains.belief, chains.forward, chains.backward
+    for node in range(len(belief)):
+        total += log_partition_change(
+            forward[node, 0], forward[node, 1],
+            belief[node, 0] - forward[node, 0] - backward[node, 0],
+            belief[node, 1] - forward[node, 1] - backward[node, 1],
+        )  # fmt: skip
+    return total
+
+
 @kernel
 def log_partition_change(pi: float, tau: float, more_pi: float, more_tau: float) -> float:
     """Return Psi(pi + more_pi, tau + more_tau) - Psi(pi, tau), without cancelling large terms."""

@@ -130,11 +130,18 @@ def receive_future(graph: Graph, chains: Chains, period: int, high: int, drift: 
 
 
 @kernel
-def exchange(graph: Graph, chains: Chains, border: int, drift: float) -> None:
-    """Pass the messages across a border between two workers' nodes, both ways."""
-    for node in range(border, len(graph.previous)):
+def exchange(graph: Graph, chains: Chains, borders: Longs, drift: float) -> None:
+    """Pass the messages across the borders between workers' nodes, both ways.
+
+    `borders` are the first nodes of the second worker, the third ..., in rising order.
+    """
+    slice_start, ahead = 0, 0
+    for node in range(borders[0], len(graph.previous)):
+        if ahead < len(borders) and node == borders[ahead]:
+            slice_start = borders[ahead]
+            ahead += 1
         before = graph.previous[node]
-        if before < 0 or before >= border:
+        if before < 0 or before >= slice_start:
             continue
         gap = drift * graph.elapsed[node]
         pi = chains.belief[before, 0] - chains.backward[before, 0]

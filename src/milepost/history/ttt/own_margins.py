@@ -12,6 +12,7 @@ and to margin_i: the two factors share the performances, each visit renews both 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -103,11 +104,11 @@ class TTTDState:
             (model.tau**2, 2.0 * model.beta**2, model.margin_tau**2), self.advantage, self.exact,
         )  # fmt: skip
 
-    def exchange(self, border_period: int) -> None:
-        """Pass messages between the nodes before and after a border that two workers share."""
-        border = int(self.graph.node_start[border_period])
-        exchange(self.graph, self.chains, border, self.model.tau**2)
-        exchange(self.graph, self.margins, border, self.model.margin_tau**2)
+    def exchange(self, borders: Sequence[int]) -> None:
+        """Pass messages across the periods at which the second worker begins, the third ..."""
+        first = self.graph.node_start[np.asarray(borders)]
+        exchange(self.graph, self.chains, first, self.model.tau**2)
+        exchange(self.graph, self.margins, first, self.model.margin_tau**2)
 
     def shift(self, by: Floats) -> None:
         """Move the skill of every node, with all messages to it."""

@@ -10,6 +10,7 @@ the game twice have one fixed point); a game of weight k < 1 contributes its mes
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,11 +85,10 @@ class TTTState:
             2.0 * model.beta**2, self.advantage,
         )  # fmt: skip
 
-    def exchange(self, border_period: int) -> None:
-        """Pass messages between the nodes before and after a border that two workers share."""
-        exchange(
-            self.graph, self.chains, int(self.graph.node_start[border_period]), self.model.tau**2
-        )
+    def exchange(self, borders: Sequence[int]) -> None:
+        """Pass messages across the periods at which the second worker begins, the third ..."""
+        first = self.graph.node_start[np.asarray(borders)]
+        exchange(self.graph, self.chains, first, self.model.tau**2)
 
     def shift(self, by: Floats) -> None:
         """Move the skill of every node, with all messages to it."""

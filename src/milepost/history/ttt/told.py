@@ -36,7 +36,7 @@ class Told:
 
     def __post_init__(self) -> None:
         """Remember which nodes are told anything: few of many."""
-        self.there = np.flatnonzero(self.precision > 0.0)
+        self.there = np.flatnonzero(self.precision)
         self.there_precision = self.precision[self.there]
         self.there_period = self.period[self.there]
 

@@ -1,0 +1,216 @@
+"""Whole numbers for players and for (player, period) nodes, and the order of games in time.
+
+This is half of what a history of millions of games costs before its first sweep, so nothing is
+sorted that can be counted, and no name is looked at more than twice.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from milepost.kernels import kernel
+
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+Hashes = npt.NDArray[np.uint64]
+
+_SEEDS = (2007, 1850)
+"""Two hashes of 64 bits: names that share one number would have to share both."""
+_FEW = 4096
+"""So few rows are numbered without tables."""
+
+
+def number_names(one: pl.Series, two: pl.Series) -> tuple[pl.Series, Ints, Ints]:
+    """Return all names in their order, and for each side the places of its names there."""
+    hashed = len(one) > _FEW and _by_hashes(one, two)
+    return hashed or _by_sorting(one, two)
+
+
+def _by_sorting(one: pl.Series, two: pl.Series) -> tuple[pl.Series, Ints, Ints]:
+    names = pl.concat([one.unique(), two.unique()]).unique().sort().rename("player")
+    kind = pl.Enum(names)
+    numbers = [s.cast(kind).to_physical().cast(pl.Int32).to_numpy() for s in (one, two)]
+    return names, numbers[0], numbers[1]
+
+
+def hashed_names(names: pl.Series) -> tuple[Hashes, Hashes]:
+    """Return two hashes of each name, which together tell it from every other."""
+    key, check = (names.hash(seed).to_numpy() for seed in _SEEDS)
+    return key, check
+
+
+def _by_hashes(one: pl.Series, two: pl.Series) -> tuple[pl.Series, Ints, Ints] | None:
+    """The same by a table of hashes; `None` if two names share one (once in 10⁹ tables)."""
+    rows = len(one)
+    numbers = [np.empty(rows, dtype=np.int32) for _ in range(2)]
+    known = 0
+    table = _Table(1 << 16)
+    for place, side in enumerate((one, two)):
+        key, check = hashed_names(side)
+        begin = 0
+        while begin < rows:
+            begin, known = _number_hashes(
+                key, check, numbers[place], begin, place * rows, known, *table.arrays
+            )
+            if begin < 0:
+                return None
+            if begin < rows:
+                table = table.larger(known)
+    seen = table.seen[:known]
+    late = int(np.searchsorted(seen, rows))
+    names = pl.concat([one.gather(seen[:late]), two.gather(seen[late:] - rows)]).rename("player")
+    order = names.arg_sort().to_numpy()
+    rank = np.empty(known, dtype=np.int32)
+    rank[order] = np.arange(known, dtype=np.int32)
+    return names.gather(order), rank[numbers[0]], rank[numbers[1]]
+
+
+class _Table:
+    """Hashes with open addresses: at most half of the places are taken."""
+
+    def __init__(self, size: int):
+        self.slot = np.full(size, -1, dtype=np.int32)
+        self.key = np.empty(size // 2, dtype=np.uint64)
+        self.check = np.empty(size // 2, dtype=np.uint64)
+        self.seen = np.empty(size // 2, dtype=np.int64)
+
+    @property
+    def arrays(self) -> tuple[Ints, Hashes, Hashes, Longs]:
+        return self.slot, self.key, self.check, self.seen
+
+    def larger(self, known: int) -> _Table:
+        """Return a table of four times the size with the same names in it."""
+        made = _Table(4 * len(self.slot))
+        for old, new in zip(self.arrays[1:], made.arrays[1:], strict=True):
+            new[:known] = old[:known]
+        _place_again(made.key[:known], made.slot)
+        return made
+
+
+@kernel
+def _number_hashes(
+    keys: Hashes, checks: Hashes, numbers: Ints, begin: int, offset: int, known: int, slot: Ints,
+    key: Hashes, check: Hashes, seen: Longs,
+) -> tuple[int, int]:  # fmt: skip
+    """Number the rows from `begin` on; return where the table was full, and how many are known.
+
+    A row of -1 says that two names share a hash.
+    """
+    mask = np.uint64(len(slot) - 1)
+    for row in range(begin, len(keys)):
+        at = keys[row] & mask
+        while slot[at] >= 0 and key[slot[at]] != keys[row]:
+            at = (at + np.uint64(1)) & mask
+        number = slot[at]
+        if number < 0:
+            if known == len(key):
+                return row, known
+            number = known
+            slot[at] = number
+            key[number], check[number], seen[number] = keys[row], checks[row], row + offset
+            known += 1
+        elif check[number] != checks[row]:
+            return -1, known
+        numbers[row] = number
+    return len(keys), known
+
+
+@kernel
+def _place_again(key: Hashes, slot: Ints) -> None:
+    mask = np.uint64(len(slot) - 1)
+    for number in range(len(key)):
+        at = key[number] & mask
+        while slot[at] >= 0:
+            at = (at + np.uint64(1)) & mask
+        slot[at] = number
+
+
+def order_in_time(index: Longs, place: npt.NDArray[np.generic] | pl.Series) -> Longs | None:
+    """Return the stable order by period, then by place; `None` = the rows stand in it.
+
+    Parameters
+    ----------
+    index
+        For each row, its period: 0, 1, 2 ...
+    place
+        For each row, what orders it within its period.
+    """
+    places = pl.Series("t", place)
+    if _rises(index):
+        if places.is_sorted():
+            return None
+        order = np.arange(len(index), dtype=np.int64)
+    else:
+        order = np.empty(len(index), dtype=np.int64)
+        _count_sort(index, np.bincount(index), order)
+    if not places.gather(order).is_sorted():
+        frame = pl.DataFrame({"p": index, "t": places})
+        sort = pl.arg_sort_by("p", "t", maintain_order=True)
+        order = frame.select(sort).to_series().to_numpy().astype(np.int64)
+    return order
+
+
+@kernel
+def _rises(index: Longs) -> bool:
+    for row in range(1, len(index)):
+        if index[row] < index[row - 1]:
+            return False
+    return True
+
+
+@kernel
+def _count_sort(index: Longs, counts: Longs, order: Longs) -> None:
+    at = np.zeros(len(counts), dtype=np.int64)
+    for cell in range(1, len(counts)):
+        at[cell] = at[cell - 1] + counts[cell - 1]
+    for row in range(len(index)):
+        order[at[index[row]]] = row
+        at[index[row]] += 1
+
+
+@kernel
+def number_nodes(
+    game_start: Longs, one: Ints, two: Ints, last: Ints, node_one: Ints, node_two: Ints,
+    node_player: Ints,
+) -> Longs:  # fmt: skip
+    """Give every (period, player) a number, by period, then by player.
+
+    By player, so that whoever walks through the nodes of a period finds their neighbours in time in
+    rising order too: that is read several times as fast as in an order by chance. `last` is -1 for
+    each player. Returns where each period's nodes begin.
+    """
+    periods = len(game_start) - 1
+    node_start = np.zeros(periods + 1, dtype=np.int64)
+    begin = 0
+    for period in range(periods):
+        end = begin
+        for game in range(game_start[period], game_start[period + 1]):
+            if last[one[game]] < begin:
+                last[one[game]] = begin
+                node_player[end] = one[game]
+                end += 1
+            if last[two[game]] < begin:
+                last[two[game]] = begin
+                node_player[end] = two[game]
+                end += 1
+        node_player[begin:end] = np.sort(node_player[begin:end])
+        for node in range(begin, end):
+            last[node_player[node]] = node
+        for game in range(game_start[period], game_start[period + 1]):
+            node_one[game], node_two[game] = last[one[game]], last[two[game]]
+        begin = end
+        node_start[period + 1] = end
+    return node_start
+
+
+@kernel
+def link_nodes(node_player: Ints, last: Ints, previous: Ints, following: Ints) -> None:
+    """Write each node's neighbours in its player's life; `last` is -1 for each player."""
+    for node in range(len(node_player)):
+        before = last[node_player[node]]
+        previous[node], following[node] = before, -1
+        if before >= 0:
+            following[before] = node
+        last[node_player[node]] = node

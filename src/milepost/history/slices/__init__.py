@@ -1,0 +1,1 @@
+"""Histories too large for one process: slices of time, each with a worker of its own."""
