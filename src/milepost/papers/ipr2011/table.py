@@ -58,7 +58,7 @@ def mileposts(folder: Folder) -> Outcome:
         ]
     )
     return Outcome(
-        data=f"all periods; lines fitted on {REFERENCE}; repetitions, book, shared positions and "
+        data=f"all periods; lines fitted on {REFERENCE}; repetitions, book and "
         "positions over three pawns left out",
         n=len(frame),
         findings=(

@@ -42,8 +42,8 @@ class Above:
         return _tail((self.size - self.limit) / se - Z if se > 0 else math.inf)
 
     def p(self, number: Estimate) -> float:
-        """Return the two-sided p-value of the limit."""
-        return _two_sided(number, self.limit)
+        """Return the two-sided p-value of the limit; 1 on its wrong side."""
+        return _two_sided(number, self.limit) if number.value > self.limit else 1.0
 
     def __str__(self) -> str:
         """Say it in words."""
