@@ -223,8 +223,8 @@ def _show(ratings: Ratings, most: int) -> None:
     calibration = ratings.calibration
     title = (
         f"Intrinsic ratings ({calibration.name}) with {ratings.level:.0%} intervals. Performance: "
-        "how well these games were played; the player: how strong. Match and error: actual/projected "
-        "at own Elo; z allows for how players vary."
+        "how well these games were played; the player: how strong. Match and error: "
+        "actual/projected at own Elo; z allows for how players vary."
     )
     # A number broken over two lines would be misread.
     whole = [name for name in columns if name not in ratings.by]
