@@ -233,11 +233,12 @@ def _alone_in_a_page(text: str) -> bytes:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n<style>\n'
         ".vega-embed, .vega-embed .chart-wrapper { max-width: 100%; }\n"
-        ".vega-embed svg { max-width: 100%; height: auto; }\n"
+        ".vega-embed svg { max-width: 100%; height: auto !important; }\n"
         "@media screen and (prefers-color-scheme: dark) { body { background: "
-        f"{DARK[PAPER]}; }} }}\n{dark_rules('.vega-embed svg')}</style>\n</head>"
+        f"{DARK[PAPER]}; }} }}\n{dark_rules('.vega-embed svg')}</style>\n"
     )
-    return text.replace("</head>", style, 1).encode("utf-8")
+    # Behind the first tag: further down the text of a script may hold tags too.
+    return text.replace("<head>", f"<head>\n{style}", 1).encode("utf-8")
 
 
 def check_ending(path: str | Path) -> None:
