@@ -188,7 +188,7 @@ def test_players_lists_spellings_and_likely_duplicates(tmp_path: Path) -> None:
 def test_select_prints_the_grid_and_writes_groups(tmp_path: Path) -> None:
     done = run_inside(
         *("select", SAMPLE, "-o", tmp_path / "grid.parquet", "--mileposts", "1300:2700:200"),
-        *("--periods", "2021,2022-2023", "--within", "200"),
+        *("--periods", "2021,2022-2023", "--elo-within", "200"),
     )
     assert done.returncode == 0
     games = pl.read_parquet(tmp_path / "grid.parquet")

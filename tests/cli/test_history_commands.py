@@ -218,7 +218,7 @@ def test_predict_agrees_with_the_history(saved: Path, tmp_path: Path) -> None:
         "Strong, Bea",
         "--at",
         "1975",
-        "--first-mover",
+        "--moves-first",
         "2",
     ]
     code, shown, _ = run(*asked, "-o", out)
@@ -483,7 +483,7 @@ def test_questions_that_have_no_answer_are_told(bare: Path, tmp_path: Path) -> N
     assert "nobody has games within 1 years of 1890" in said
     assert "from 1970 to 197" in said
     code, out, said = run(
-        "predict", tmp_path / "ttt", "ada", "cy", "--at", "1971", "--first-mover", "1"
+        "predict", tmp_path / "ttt", "ada", "cy", "--at", "1971", "--moves-first", "1"
     )
     assert code == 0
     assert "makes no difference" in said
@@ -559,7 +559,7 @@ def test_games_of_chess_and_what_is_told_of_it(tmp_path: Path) -> None:
     ("arguments", "now"),
     [
         (("history", "r.csv", "--sigma", "300"), "--set sigma=VALUE"),
-        (("history", "r.csv", "--first-mover", "learn"), "--set first_mover=VALUE"),
+        (("history", "r.csv", "--moves-first", "learn"), "--set first_mover=VALUE"),
         (("tune", "r.csv", "--beta", "1,2"), "--vary beta=VALUES"),
         (("tune", "r.csv", "--aliases", "a.csv"), "milepost results"),
     ],

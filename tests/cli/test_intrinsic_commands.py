@@ -102,7 +102,7 @@ def test_a_sequence_gets_its_likelihood_and_a_posterior_after_each_game(tmp_path
     out, turns = tmp_path / "after.csv", tmp_path / "turns.csv"
     code, shown, _ = run(
         "likelihood", GAMES, "--store", STORE, "--player", "demarken", "--elo", "1600,2650",
-        "-o", out, "--turns", turns,
+        "-o", out, "--turns-out", turns,
     )  # fmt: skip
     assert code == 0
     after = pl.read_csv(out)
@@ -113,6 +113,8 @@ def test_a_sequence_gets_its_likelihood_and_a_posterior_after_each_game(tmp_path
     # Her own Elo is 2650: a weaker player would hardly have made these moves.
     assert each["p_2650"].log().sum() > each["p_1600"].log().sum()
     assert "Probability of all these moves" in shown
+    assert shown.startswith("2650 fits these moves best: ")
+    assert "times better than 1600." in shown
 
 
 @pytest.mark.parametrize(

@@ -216,7 +216,8 @@ def test_pages_are_dark_in_the_dark_and_fit_a_phone(tmp_path: Path) -> None:
             assert wide <= 390, name
             papers = seen.evaluate(
                 "[...document.querySelectorAll('svg > rect, svg rect.background')]"
-                ".map(e => getComputedStyle(e).fill)"
+                ".map(e => getComputedStyle(e).fill).concat([...document.querySelectorAll('svg')]"
+                ".map(e => getComputedStyle(e).backgroundColor))"
             )
             assert "rgb(255, 255, 255)" not in papers, name
             inks = seen.evaluate(

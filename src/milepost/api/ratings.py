@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -218,6 +219,20 @@ def _notes(rated: Decisions, calibration: Calibration) -> Iterable[str]:
         )
 
 
+def _times(difference: float) -> str:
+    """A ratio of probabilities as people say it: two digits, and no more than can be meant."""
+    ratio = math.exp(min(difference, 20.0))
+    if ratio >= MOST_TIMES:
+        return "over a million times"
+    if ratio < LEAST_TIMES:
+        return "hardly"
+    return f"{ratio:.1f} times" if ratio < 10 else f"{float(f'{ratio:.2g}'):,.0f} times"
+
+
+MOST_TIMES, LEAST_TIMES = 1e6, 1.05
+"""Beyond these a ratio is told in words."""
+
+
 @dataclass(frozen=True, eq=False)
 class Likelihood:
     """How probable a player's moves are for given ratings, and what is known after each game."""
@@ -236,6 +251,19 @@ class Likelihood:
     """Caveats."""
     made: Mapping[str, Any]
     """How it was made."""
+
+    @property
+    def sentence(self) -> str:
+        """Which of the given ratings fits best, and how many times better than the others."""
+        order = self.totals.sort("ln_probability", descending=True)
+        ratings, logs = order["elo"].to_list(), order["ln_probability"].to_list()
+        if len(ratings) < 2:
+            return ""
+        others = [
+            f"{_times(logs[0] - log)} better than {rating:.0f}"
+            for rating, log in zip(ratings[1:], logs[1:], strict=True)
+        ]
+        return f"{ratings[0]:.0f} fits these moves best: {', '.join(others)}."
 
     def __repr__(self) -> str:
         """Return the totals and the last posteriors."""

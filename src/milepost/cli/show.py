@@ -163,7 +163,7 @@ def progress(
         To be given to a library function as its `progress`, or called as
         ``tell(done, total, note)``.
     """
-    if quiet:
+    if quiet or _Volume.quiet:
         yield Teller()
         return
     from rich.console import Console

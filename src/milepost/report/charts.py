@@ -281,12 +281,18 @@ def _alone_in_a_page(text: str) -> bytes:
     style = (
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n<style>\n'
-        ".vega-embed, .vega-embed .chart-wrapper { max-width: 100%; }\n"
-        ".vega-embed svg { max-width: 100%; height: auto; }\n"
-        "@media screen and (prefers-color-scheme: dark) { body { background: "
-        f"{DARK[PAPER]}; }} }}\n{dark_rules('.vega-embed svg')}</style>\n</head>"
+        "body { margin: 0.5rem; }\n"
+        # vega-embed writes its own styles later: these must win.
+        ".vega-embed { display: block !important; max-width: 100%; overflow-x: auto; }\n"
+        ".vega-embed svg { max-width: 100%; height: auto !important; }\n"
+        # As in our pages, a phone moves a chart sideways: shrunk, it could not be read.
+        "@media (max-width: 40rem) { .vega-embed svg { max-width: none; min-width: 34rem; } }\n"
+        "@media screen and (prefers-color-scheme: dark) {\n"
+        f"  body, .vega-embed svg {{ background: {DARK[PAPER]} !important; }}\n}}\n"
+        f"{dark_rules('.vega-embed svg')}</style>\n"
     )
-    return text.replace("</head>", style, 1).encode("utf-8")
+    # Behind the first tag: further down the text of a script may hold tags too.
+    return text.replace("<head>", f"<head>\n{style}", 1).encode("utf-8")
 
 
 def check_ending(path: str | Path) -> None:

@@ -351,6 +351,10 @@ def _show_fits(table: pl.DataFrame, by: list[str]) -> None:
         title=title,
         drop_first=("Qfit", "groups"),
     )
+    show.note(
+        "s: how large a loss must be to be noticed (smaller is better); c: how surely it is then "
+        "avoided (larger is better)."
+    )
 
 
 def _span(low: float | None, high: float | None) -> str:

@@ -88,6 +88,8 @@ def likelihood(
     games = answer.games.drop("game_id", "player_mean").with_columns(
         answer.games[name].replace(names) for name in ("mover", "opponent") if name in answer.games
     )
+    if answer.sentence:
+        show.say(answer.sentence)
     shared.show_numbers(answer.totals, "Probability of all these moves")
     title = f"Elo after each game, {level:.0%} intervals: of the performance, and of the player"
     shared.show_numbers(games, title)
