@@ -2,11 +2,13 @@
 
     python scripts/write_review_figures.py phases CALIBRATION TURNS... --store DIR
     python scripts/write_review_figures.py pools TURNS... --store DIR [--whole TURNS DIR]
+    python scripts/write_review_figures.py combine POOLS.json POOLS.json --docs docs
 
 TURNS are turns tables (`milepost turns`) of the games; which of their turns count is what the store
 holds. Phases are measured on the calibration's own population, pools with `stockfish15.1-bullet`:
 on random turns, and with ``--whole`` also on games of which another store holds all turns of a
-side. Pools come with a page of their tables and the chart of the time controls.
+side. Pools come with a page of their tables and the chart of the time controls. Two draws of turns
+from the same games are combined by their precision.
 """
 
 from __future__ import annotations
@@ -49,9 +51,9 @@ BANDS = (1200, 1600, 2000, 2300, 2600, 3100)
 def main() -> None:
     """Run what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["phases", "pools"])
+    parser.add_argument("what", choices=["phases", "pools", "combine"])
     parser.add_argument("names", nargs="+")
-    parser.add_argument("--store", required=True)
+    parser.add_argument("--store")
     parser.add_argument("--whole", nargs=2, action="append", default=[], metavar=("TURNS", "DIR"))
     parser.add_argument("--source", default="")
     parser.add_argument("--docs", type=Path)
@@ -62,7 +64,11 @@ def main() -> None:
         values = phases(given.names[0], given.names[1:], given.store, given.source)
         path = given.out / f"{given.names[0]}.json"
     else:
-        values = pools(given.names, given.store, given.whole) | {"source": given.source}
+        if given.what == "combine":
+            draws = [json.loads(Path(name).read_text(encoding="utf-8")) for name in given.names]
+            values = combined(*draws) | {"source": given.source}
+        else:
+            values = pools(given.names, given.store, given.whole) | {"source": given.source}
         path = given.out / "pools.json"
         if given.docs is not None:
             write_pages(values, given.docs)
@@ -157,6 +163,53 @@ def pools_of(table: pl.DataFrame, ladder: Ladder, calibration: Calibration) -> d
     }
 
 
+def combined(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    """Two draws of turns from the same games as one.
+
+    The draws share their players, whose distance from their ratings is a part of the error: so the
+    error of a band is not made smaller than the smaller of the two. Differences of one account's
+    speeds have no such part.
+    """
+    if first["calibration"] != second["calibration"]:
+        raise SystemExit("the two draws were read with different calibrations")
+    found: dict[str, list[dict[str, Any]]] = {}
+    for pool in sorted({*first["pools"], *second["pools"]}):
+        for low, high in pairwise(BANDS):
+            bands = [band for draw in (first, second) for band in draw["pools"].get(pool, [])
+                     if (band["from"], band["to"]) == (low, high)]  # fmt: skip
+            if len(bands) < 2:  # a band that one draw could not read is not known
+                continue
+            weights = np.array([band["se"] ** -2 for band in bands])
+            value = float(weights @ [band["value"] for band in bands] / weights.sum())
+            found.setdefault(pool, []).append({
+                "from": low, "to": high, "value": round(value, 1),
+                "se": min(band["se"] for band in bands),
+                "turns": sum(band["turns"] for band in bands),
+                "games": max(band["games"] for band in bands),
+                "players": max(band["players"] for band in bands),
+            })  # fmt: skip
+    speeds = []
+    for speed in SPEEDS:
+        rows = [row for draw in (first, second) for row in draw["speeds"] if row["speed"] == speed]
+        if not rows:
+            continue
+        turns = sum(row["turns"] for row in rows)
+        accounts = max(row["accounts"] for row in rows)
+        value, se = 0.0, 0.0
+        if speed != AGAINST:
+            weights = np.array([row["se"] ** -2 for row in rows])
+            value = float(weights @ [row["difference"] for row in rows] / weights.sum())
+            se = float(weights.sum() ** -0.5)
+        speeds.append({
+            "speed": speed, "turns": turns, "accounts": accounts, "difference": round(value, 1),
+            "se": round(se, 1), "low": round(value - 1.96 * se, 1),
+            "high": round(value + 1.96 * se, 1),
+        })  # fmt: skip
+    accounts = [row for draw in (first, second) for row in draw.get("accounts", [])]
+    calibration = first["calibration"]
+    return {"calibration": calibration, "pools": found, "speeds": speeds, "accounts": accounts}
+
+
 def rounded(table: pl.DataFrame) -> list[dict[str, Any]]:
     """Rows with figures to a tenth."""
     return [
@@ -196,7 +249,7 @@ def write_pages(values: dict[str, Any], docs: Path) -> None:
         gap = "0" if row["speed"] == AGAINST else f"{row['difference']:+.0f} ± {row['se']:.0f}"
         ends = "" if row["speed"] == AGAINST else f"{row['low']:+.0f} to {row['high']:+.0f}"
         lines.append(f"| {row['speed']} | {row['turns']:,} | {row['accounts']} | {gap} | {ends} |")
-    lines += ["", "Each of these accounts:", "",
+    lines += ["", "Accounts of the last draw:", "",
               "| account | speed | turns | games | the moves read |",
               "|---|---|---|---|---|"]  # fmt: skip
     lines += [
@@ -236,7 +289,7 @@ def speeds_chart(values: dict[str, Any]) -> Any:
             x=x, y=alt.Y("low:Q", title="Elo beside rapid, same accounts"), y2="high:Q"
         ),
         base.mark_point(size=90, opacity=1, color=PALETTE[0]).encode(x=x, y="difference:Q"),
-        base.mark_text(dy=16, fontSize=11).encode(x=x, y="low:Q", text="told:N"),
+        base.mark_text(dy=-12, fontSize=11).encode(x=x, y="high:Q", text="told:N"),
     ).properties(width=420, height=300)
     rows = [
         {"pool": pool, "ratings": (band["from"] + band["to"]) / 2, "reads": band["value"],
