@@ -137,6 +137,10 @@ class Rules:
         return float(self.judge.elos[place - 1]), float(self.judge.elos[place])
 
 
+Rule = tuple[float, float, float, Floats]
+"""An Elo, that of the agent, the sharpness, and the slips in people's."""
+
+
 def rules_of(
     rules: Rules, part: str, targets: Sequence[float]
 ) -> tuple[Floats, list[dict[str, Any]]]:
@@ -144,9 +148,10 @@ def rules_of(
 
     The sharpness goes along a line in Elo: the one whose slips are nearest to people's.
     """
-    lines = []
+    lines: list[tuple[float, list[Rule]]] = []
     for first, last in itertools.combinations_with_replacement(SHARPNESS, 2):
-        rows, error = [], 0.0
+        rows: list[Rule] = []
+        error = 0.0
         for target, sharpness in zip(
             targets, np.interp(targets, [targets[0], targets[-1]], [first, last]), strict=True
         ):
@@ -157,14 +162,14 @@ def rules_of(
         agents = [agent for _, agent, _, _ in rows]
         if len(rows) == len(targets) and all(a < b for a, b in itertools.pairwise(agents)):
             lines.append((error, rows))
-    rows = min(lines, key=lambda line: line[0])[1]
+    best = min(lines, key=lambda line: line[0])[1]
     told: list[dict[str, Any]] = []
-    for target, agent, sharpness, ratio in rows:
+    for target, agent, sharpness, ratio in best:
         slips = [round(float(each), 3) for each in ratio]
         told.append({"elo": float(target), "slips": slips})
         sys.stdout.write(f"  {part} {target:.0f}: {agent:.0f} ^ {sharpness:.3f}, slips {slips}\n")
     sys.stdout.write(f"  the strongest rule is rated {rules.elos.max():.0f}\n")
-    table = [(target, round(agent, 1), round(sharp, 4)) for target, agent, sharp, _ in rows]
+    table = [(target, round(agent, 1), round(sharp, 4)) for target, agent, sharp, _ in best]
     return np.array(table), told
 
 

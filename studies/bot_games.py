@@ -368,7 +368,8 @@ def _timed_game(
 ) -> dict[str, float]:
     board = chess.Board()
     clocks = {chess.WHITE: 10.0, chess.BLACK: 10.0}
-    row = {"game": number, "plies": 0, "time_loss": 0, "illegal": 0, "longest": 0.0}
+    row: dict[str, float] = {"game": number, "plies": 0, "time_loss": 0, "illegal": 0}
+    row["longest"] = 0.0
     row |= {"bullet": 0, "blitz": 0, "quick": 0, "other": 0}
     while not _over(board) and board.ply() < 300:
         limit = chess.engine.Limit(

@@ -12,11 +12,13 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from milepost.analysis.engine.setup import find_engine
+from milepost.analysis.engine.setup import choose_setup, find_engine
 from milepost.api import matches
 from milepost.cli.app import app
-from milepost.errors import EngineError, MissingEvaluationsWarning
+from milepost.cli.commands.play import check as check_play
+from milepost.errors import EngineError, InputError, MissingEvaluationsWarning
 from milepost.games.book import Book
+from milepost.play.options import plan_of, playing_range
 
 MIDDLEGAME = "r1bq1rk1/pp2bppp/2n1pn2/3p4/3P4/2NBPN2/PP3PPP/R1BQ1RK1 w - - 4 9"
 SAMPLE = Path(__file__).resolve().parents[2] / "src" / "milepost" / "data" / "sample"
@@ -65,6 +67,27 @@ def test_what_makes_no_sense_is_told(words: list[str], told: str) -> None:
     code, text = run(*words)
     assert code in {1, 2}
     assert told in text
+
+
+def test_an_elo_that_the_plan_cannot_play_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    given = {"Plan": "bullet", "UCI_Elo": "2600"}
+    check_play(given)
+    low, high = playing_range("bullet")
+    assert f"--elo 2600: bullet plays at {low} to {high}" in capsys.readouterr().err
+    check_play({**given, "Plan": "blitz"})
+    assert not capsys.readouterr().err
+
+
+def test_a_store_with_two_set_ups_names_the_option() -> None:
+    with pytest.raises(InputError, match="2 set-ups: choose by the option setup"):
+        choose_setup(["a1", "b2"], {}, None)
+
+
+def test_the_plan_is_that_of_the_agent(tmp_path: Path) -> None:
+    agent = tmp_path / "me.agent.json"
+    agent.write_text('{"setup_text": "Stockfish 15.1, net, Hash=16, bullet depth 6 width 256"}')
+    assert plan_of(str(agent)) == "bullet"
+    assert plan_of(None) == plan_of(str(tmp_path / "none")) == "quick"
 
 
 def test_a_book_of_a_player_and_of_a_band(tmp_path: Path) -> None:

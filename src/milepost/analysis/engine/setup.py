@@ -184,9 +184,7 @@ def choose_setup(stored: list[str], about: dict[str, dict[str, Any]], setup: str
         raise InputError("there are no evaluations: analyse the games first")
     lines = "".join(f"\n  {each}  {readable_setup(about.get(each))}".rstrip() for each in known)
     if setup is None:
-        raise InputError(
-            f"there are {len(known)} set-ups: name one by --setup DIGEST (setup= in Python){lines}"
-        )
+        raise InputError(f"there are {len(known)} set-ups: choose by the option setup{lines}")
     how = "no set-up begins" if not fitting else f"{len(fitting)} set-ups begin"
     raise InputError(f"{how} with {setup!r}; there are{lines}")
 

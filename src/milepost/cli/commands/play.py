@@ -97,7 +97,7 @@ def play(
         "ThinkTime": think_time,
         "ClockStrength": str(clock_strength).lower(),
     }
-    _check(given)
+    check(given)
     files = {"Agent": agent, "Calibration": calibration}
     given |= {name: path for name, path in files.items() if path is not None}
     if book == "none":
@@ -107,8 +107,8 @@ def play(
     raise typer.Exit(main(given, engine, bridge_help(engine, plan)))
 
 
-def _check(given: dict[str, str]) -> None:
-    """Refuse what a GUI could not set either."""
+def check(given: dict[str, str]) -> None:
+    """Refuse what a GUI could not set either; say which Elo a plan will play at."""
     from milepost.errors import InputError
     from milepost.play.options import PLANS, declare, playing_range
 

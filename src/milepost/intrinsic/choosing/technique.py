@@ -23,8 +23,8 @@ import numpy as np
 from milepost.analysis.engine.search_output import LEAST_MATE_CP, MATE_CP
 from milepost.choice.spreads import Floats
 
-_ELOS = (1200.0, 1600.0, 2000.0, 2400.0, 2800.0)
-_SQUARES = (3.0, 1.5, 0.8, 0.5, 0.3)
+_ELOS = (1200.0, 1600.0, 1800.0, 2400.0, 2800.0)
+_SQUARES = (3.0, 1.2, 0.55, 0.4, 0.3)
 """τ at these ratings, in squares of room; between them ln τ is linear, beyond them τ stays."""
 _MATE_SQUARES = 1.0
 """A mate in n counts as minus 100 squares of room, and so many more for each move."""
