@@ -245,7 +245,7 @@ def _weighted(table: pl.DataFrame) -> pl.DataFrame:
 def _turns_by_period(table: pl.DataFrame) -> list[dict[str, Any]]:
     grouped = table.with_columns(period=_period_of()).group_by("period").agg(
         turns=pl.col("n").sum(), players=pl.col("player").n_unique(), games=pl.col("games").sum(),
-        information=pl.col("information").sum(),
+        information=(pl.col("information") / pl.col("dispersion")).sum(),
     )  # fmt: skip
     return grouped.sort("period").to_dicts()
 

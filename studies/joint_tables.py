@@ -65,7 +65,8 @@ def _answer(figures: Figures) -> str:
     sense = "deflation" if apart < 0 else "inflation"
     return (
         f"**The answer.** By results and moves the hundred best players of {_span(EARLY)} stood "
-        f"{_elo(there['joint'])} ± {there['sd']:.0f} Elo beside those of {_span(BASE)} (95 %: "
+        f"{abs(there['joint']):.0f} ± {there['sd']:.0f} Elo "
+        f"{'below' if there['joint'] < 0 else 'above'} those of {_span(BASE)} (95 %: "
         f"{_elo(low)} to {_elo(high)}). FIDE's own lists say {_elo(printed[EARLY])}. "
         f"The two differ by {_elo(apart)} ± {there['sd']:.0f}, {sure:.1f} standard errors: "
         + (
@@ -94,10 +95,10 @@ def _turns(figures: Figures) -> str:
     about, learned = figures["about"], figures["modern"]["learned"]
     return (
         f"{table}\n\nShare of turns by players of 2200 or more: {', '.join(shares)}. "
-        f"{about['evaluated']:,} turns were judged (set-up `{about['setup']}`, {about['plan']}); "
-        f"{learned['turns']:,} of them, in {learned['used']:,} player-years, belong to players and "
-        f"years that have results. {figures['modern']['games']:,} games of 1970–2019. "
-        f"Computed {about['date']}."
+        f"{about['evaluated']:,} judged turns count, positions beyond three pawns left out "
+        f"({about['plan']}; set-up `{about['setup']}`); {learned['turns']:,} of them, in "
+        f"{learned['used']:,} player-years, belong to players and years that have results: "
+        f"{figures['modern']['games']:,} games of 1970–2019. Computed {about['date']}."
     )
 
 
