@@ -169,9 +169,9 @@ def _best(figures: Figures) -> str:
     found = figures["long"]
     title = sum(row["turns"] for row in found["champions"])
     return (
-        f"{found['games']:,} games of 1850–2023, {found['turns']:,} turns, {title:,} of them of "
-        f"title "
-        f"matches.\n\n{_table(heads, rows)}"
+        f"{found['games']:,} games of 1850–2023 (all before 1990, then of two players of 2400 "
+        f"or more), {found['turns']:,} turns, {title:,} of them of title matches.\n\n"
+        f"{_table(heads, rows)}"
     )
 
 
@@ -194,9 +194,9 @@ def _prediction(figures: Figures) -> str:
             name, f"{part['games']:,}", f"{part['players']:,}",
             f"{part['gain']:+.5f} ± {part['se']:.5f}".replace("-", "−"),
         )
-        for name, part in found.items()
+        for name, part in found.items() if name != "source"
     ]  # fmt: skip
-    first = next(iter(found.values()))
+    first = found["any turns"]
     sure = first["gain"] / first["se"]
     seen = "It helps." if sure > 2.0 else "It harms." if sure < -2.0 else "It is not seen"
     told = f" ({sure:+.1f} standard errors).".replace("-", "−")
