@@ -23,12 +23,14 @@ def prediction() -> None:
     """Log-loss of next year's games of players with few results and some turns."""
     table = pl.read_parquet(KEPT / "sites.parquet")
     gains: list[tuple[str, float, int]] = []
+    years: list[str] = []
     for _, last in PERIODS.values():
         fitted = Fitted(last - 4, last, LEARNED)
         known = table.filter(pl.col("time").is_between(last - 4, last))
         history = fitted.joined(known)
         gains += _gains(history, last)
-        keep("prediction", _summary(gains))
+        years.append(str(last + 1))
+        keep("prediction", _summary(gains) | {"source": f"games of {', '.join(years)}"})
 
 
 def _gains(history: History, last: int) -> list[tuple[str, float, int]]:
