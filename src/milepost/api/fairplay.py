@@ -11,13 +11,11 @@ import numpy as np
 import polars as pl
 
 from milepost.analysis.spreads.build import NOT_ANALYSED
-from milepost.analysis.store.store import EvaluationStore
 from milepost.api.decisions import Decisions, decisions
 from milepost.api.ratings import LEVEL, find_calibration
 from milepost.choice.spreads import Spreads
 from milepost.errors import InputError, OutputError
 from milepost.fairplay import ledger, words
-from milepost.fairplay.assistants import same_engine
 from milepost.fairplay.exclusions import Variant, known_positions, sensitivity_variants
 from milepost.fairplay.full import PRIOR_ODDS, FullTest, full_test
 from milepost.fairplay.full import sequence as each_after_each
@@ -28,7 +26,6 @@ from milepost.fairplay.given_ratings import (
     with_given_ratings,
 )
 from milepost.fairplay.honest import HonestPlayers, honest_players
-from milepost.fairplay.juries import find_juries
 from milepost.fairplay.luck import mirror_p, mirror_test, split_results
 from milepost.fairplay.performances import Board, Performance, make_board, performances
 from milepost.fairplay.screen import (
@@ -319,10 +316,9 @@ def check(
     # Ratings and tests stand on the same ladder, which is most of the work.
     testable = chosen.map.reading == "likelihood" and len(rated.sources) > 0
     ladder = climb(Spreads.from_table(rated.table), chosen.map.path) if testable else None
-    board = make_board(
-        rated.table, chosen, honest, juries=_juries(replace(read, table=rated.table), store),
-        ladder=ladder,
-    )  # fmt: skip
+    # No other engine of the store joins the menu: honest players find moves of a deeper search
+    # more often than agents that know the judge's values alone (docs/fairplay.md, Engines).
+    board = make_board(rated.table, chosen, honest, ladder=ladder)
     found = performances(board, rating_sd=dict(rated.rating_sds))
     table, indexed, mirror_notes = _screened(board, found, rated, read, how, ladder)
     by_key = {each.player: each for each in found}
@@ -397,20 +393,6 @@ def _up_to(read: Decisions, last: int | None) -> Decisions:
     if not len(kept):
         raise InputError(f"no evaluated game is of a round up to {last}")
     return kept
-
-
-def _juries(read: Decisions, store: str | Path | None) -> list[tuple[str, Any]]:
-    """Other engines whose evaluations of these turns are in the store."""
-    if store is None or read.moves is None or not Path(store, "store.json").exists():
-        return []
-    rated = read.filter(pl.col("mover_elo").is_not_null() & pl.col("mover").is_not_null())
-    if not len(rated) or rated.moves is None:
-        return []
-    stored = str(rated.setup_details.get("cut_from", read.setup)).split(",")[0]
-    fallback = same_engine(Spreads.from_table(rated.table))
-    return find_juries(
-        EvaluationStore(store), stored, rated.table["position"], rated.moves, fallback
-    )
 
 
 def _screened(

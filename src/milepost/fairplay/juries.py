@@ -1,4 +1,9 @@
-"""Other engines as assistants: their own best moves, where the store holds their evaluations."""
+"""Other engines as assistants: their own best moves, where the store holds their evaluations.
+
+For studies alone. The agents know the judge's values and no deeper ones, while honest players do
+find moves that only a deeper search prefers: with such an assistant the mean of E among honest
+players is far above 1, so `milepost check` takes none.
+"""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ HELPERS: Final = {
 }
 """Who, with its weight: the assistants of `milepost.fairplay.assistants`."""
 JURY: Final = 0.40
-"""The weight of other engines' own evaluations together, where the store holds them."""
+"""The weight of other engines' own moves together, in studies: `check` takes none."""
 SHARES: Final = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.95)
 """How often; all weigh the same."""
 DIFFICULT_ERROR: Final = 0.12
