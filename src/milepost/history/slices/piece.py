@@ -91,6 +91,10 @@ class Answer:
     """The evidence's derivative by the draw margin."""
     curvature: float
     """The second derivative."""
+    newcomers: int
+    """How many players appear here for the first time."""
+    newcomers_sum: float
+    """The sum of their means then, counted from `mu`."""
     skipped: int
     """Updates left out because a cavity was not a proper Gaussian."""
 
@@ -141,9 +145,11 @@ class Slice:
             dict(records.skipped),
         )  # fmt: skip
 
-    def sweep(self, borders: Borders, margin: float) -> Answer:
-        """Take new borders and a margin, sweep once, and say what there is to say."""
+    def sweep(self, borders: Borders, margin: float, shift: float = 0.0) -> Answer:
+        """Move all skills by `shift`, take new borders and a margin, sweep once, and answer."""
         state = self.state
+        if self.before is not None:
+            state.shift(np.full(self.records.nodes, shift))
         state.model = replace(state.model, margin=margin)
         self._tell(borders)
         skipped = improve(state, Learning(), first=self.before is None)
@@ -157,10 +163,13 @@ class Slice:
             )
         self.before = after
         slope, curvature = margin_slopes(state)
+        new = np.ones(self.records.players, dtype=np.bool_)
+        new[borders.past] = False
         return Answer(
             belief[self.first[borders.past]] - borders.from_past,
             belief[self.last[borders.future]] - borders.from_future,
-            changed, slope, curvature, skipped,
+            changed, slope, curvature, int(new.sum()), float(after[0][self.first[new]].sum()),
+            skipped,
         )  # fmt: skip
 
     def _tell(self, borders: Borders) -> None:
