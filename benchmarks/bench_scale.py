@@ -80,8 +80,9 @@ def main() -> None:
         found = fit_in_slices(here(slices), len(slices), model, "year")
         fitting = time.process_time() - at
         games, nodes = found.games, found.nodes
+        stored = path.stat().st_size / games
         print(f"{games:,} games, {found.players:,} players, {nodes:,} player-years, "
-              f"{len(slices)} slices, file {path.stat().st_size / games:.1f} bytes a game")  # fmt: skip
+              f"{len(slices)} slices, file {stored:.1f} bytes a game")  # fmt: skip
         print(f"reading and numbering: {reading / games * 1e9:,.0f} ns a game")
         print(f"{found.sweeps} sweeps to {found.remaining_error:.3f} points: "
               f"{fitting / games / found.sweeps * 1e9:,.0f} ns a game and sweep")  # fmt: skip

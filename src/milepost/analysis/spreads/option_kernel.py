@@ -160,7 +160,12 @@ def _least_attacker(board: Men, square: int, side: int, leaving: int) -> int:
                     return 1
     for way in range(8):
         f, r = file + _KNIGHT_FILES[way], rank + _KNIGHT_RANKS[way]
-        if 0 <= f < 8 and 0 <= r < 8 and board[8 * r + f] == side * _KNIGHT and 8 * r + f != leaving:
+        if (
+            0 <= f < 8
+            and 0 <= r < 8
+            and board[8 * r + f] == side * _KNIGHT
+            and 8 * r + f != leaving
+        ):
             least = 3
     for way in range(8):
         f, r = file + _WAY_FILES[way], rank + _WAY_RANKS[way]
@@ -168,7 +173,8 @@ def _least_attacker(board: Men, square: int, side: int, leaving: int) -> int:
         while 0 <= f < 8 and 0 <= r < 8:
             man = side * board[8 * r + f]
             if man != 0:
-                slides = man == _QUEEN or man == (_ROOK if way < 4 else _BISHOP)
+                slider = _ROOK if way < 4 else _BISHOP
+                slides = man in (_QUEEN, slider)
                 if (slides or (near and man == _KING)) and 8 * r + f != leaving:
                     worth = _WORTH[man]
                     if least == 0 or worth < least:
@@ -217,7 +223,7 @@ def _gives_check(
 @kernel
 def _from_centre(square: int) -> int:
     file, rank = square % 8, square // 8
-    return max(max(3 - file, file - 4), max(3 - rank, rank - 4))
+    return max(3 - file, file - 4, 3 - rank, rank - 4)
 
 
 @kernel
@@ -267,8 +273,10 @@ def _describe(
             row[0] = takes
             row[1] = takes and to == last_to
             row[2] = takes and prize == worth
-            row[3] = king >= 0 and to != king and _gives_check(
-                board, after, start, to, promoted, side, passing, castles, king
+            row[3] = (
+                king >= 0
+                and to != king
+                and _gives_check(board, after, start, to, promoted, side, passing, castles, king)
             )
             row[4] = promoted > 0
             row[5] = castles

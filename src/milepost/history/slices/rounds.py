@@ -145,7 +145,6 @@ def fit_in_slices(
             break
         if number == sweeping.max_sweeps:
             break
-        after = links.pass_on(answers)
         shifts = links.levels(messages, answers)
         messages = links.shifted(links.pass_on(answers), shifts)
         if learns:
@@ -204,9 +203,7 @@ def here(slices: Sequence[Slice]) -> Ask:
     """Return the way to ask slices in this process, one after the other."""
 
     def ask(name: str, arguments: list[tuple[Any, ...]]) -> list[Any]:
-        return [
-            getattr(each, name)(*given) for each, given in zip(slices, arguments, strict=True)
-        ]
+        return [getattr(each, name)(*given) for each, given in zip(slices, arguments, strict=True)]
 
     return ask
 
@@ -247,7 +244,7 @@ class Links:
         self.prior, self.least = model.sigma**-2, 1e-12 * model.beta**2
 
     def nothing(self) -> Floats:
-        """Return the first messages: the past says what is said of newcomers, the future nothing."""
+        """Return the first messages: the past says what newcomers are told, the future nothing."""
         first = np.zeros((self.number, 4))
         first[:, 0] = self.prior
         return first
@@ -319,4 +316,3 @@ def _lives(parts: Sequence[Part], model: TTT) -> tuple[Lives, pl.DataFrame]:
         drift=model.tau**2,
     )
     return lives, CURVES.conform(every.select("player", "time", "mean", "sd", "games"))
-

@@ -26,6 +26,7 @@ from milepost.history.ttt.state import TTTState
 from milepost.io.progress import Report
 from milepost.kernels import kernel
 
+
 @kernel
 def _slopes(
     graph: Graph, belief: Floats, message: Floats, margin: float, noise: float, advantage: Floats,
