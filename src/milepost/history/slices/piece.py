@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -37,9 +38,9 @@ class Source:
     """Parquet files, all with the columns of the results table."""
     columns: Mapping[str, str]
     """The columns of the results table by what they are called in the files."""
-    first: object
+    first: Any
     """The first time of the slice."""
-    last: object
+    last: Any
     """The last time of it."""
 
     def read(self) -> pl.DataFrame:
