@@ -75,10 +75,10 @@ def columns() -> None:
 
 def ratings() -> None:
     """Measure a warm `rate`."""
-    work = {"store": SAMPLE / "evaluations"}
-    mp.rate(SAMPLE / "games.pgn", **work)
+    games, store = SAMPLE / "games.pgn", SAMPLE / "evaluations"
+    mp.rate(games, store=store)
     made: list[Any] = []
-    reading = spent(lambda: made.append(mp.decisions(SAMPLE / "games.pgn", **work)))
+    reading = spent(lambda: made.append(mp.decisions(games, store=store)))
     rating = spent(lambda: mp.rate(made[0]))
     turns = len(made[0])
     print(f"rate, warm, {turns:,} turns: decisions {turns / reading:,.0f} turns a second,")

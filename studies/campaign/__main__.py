@@ -24,7 +24,7 @@ from studies.campaign.inputs import run_batch, run_inputs, try_one
 
 SHARES = {
     "pgn": 0.22, "compressed": 0.1, "results": 0.22, "spreads": 0.14, "calibration": 0.06,
-    "store": 0.1, "uci": 0.16,
+    "store": 0.1, "uci": 0.14, "upload": 0.02,
 }  # fmt: skip
 """Of all inputs, how many are of each kind."""
 

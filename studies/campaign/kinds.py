@@ -271,6 +271,85 @@ def read_uci(data: bytes) -> None:
         parse_option(line.decode("utf-8", "replace"))
 
 
+def make_upload(chance: random.Random, folder: Path) -> tuple[Path, str]:
+    """A damaged PGN file or results table, now and then under the name of the other."""
+    path = make_pgn(chance, folder)[0] if chance.random() < 0.6 else None
+    if path is None:
+        path = folder / chance.choice(("results.csv", "results.parquet"))
+        rows = pl.DataFrame({
+            "time": [2000 + n for n in range(8)], "player_1": [f"A{n}" for n in range(8)],
+            "player_2": [f"B{n % 3}" for n in range(8)], "score": [1.0, 0.5, 0.0, 1.0] * 2,
+        })  # fmt: skip
+        buffer = io.BytesIO()
+        (rows.write_csv if path.suffix == ".csv" else rows.write_parquet)(buffer)
+        path.write_bytes(damaged_bytes(buffer.getvalue(), chance))
+    names = (path.name, path.name, path.name, "x.csv", "x.parquet", "x.pgn.zst", "", "../\0.pgn")
+    return path, chance.choice(names)
+
+
+_BENCH: list[Any] = []
+
+
+def _browser() -> Any:
+    """A workbench of this process, without an engine, and a browser that knows its token."""
+    if not _BENCH:
+        import atexit
+        import tempfile
+
+        from starlette.testclient import TestClient
+
+        from milepost.web.app import create_app
+        from milepost.web.settings import Settings
+
+        folder = tempfile.TemporaryDirectory(prefix="campaign-web-")
+        token, home = "only-for-the-campaign", "http://127.0.0.1:8765"
+        settings = Settings(
+            folder=Path(folder.name) / "bench", token=token, engine="no-such-engine-anywhere",
+            store_folder=Path(folder.name) / "store",
+        )  # fmt: skip
+        browser = TestClient(
+            create_app(settings), base_url=home, cookies={"milepost-8765": token},
+            headers={"origin": home}, raise_server_exceptions=False,
+        )  # fmt: skip
+        browser.__enter__()
+        atexit.register(browser.__exit__, None, None, None)
+        _BENCH.extend((browser, folder))
+    return _BENCH[0]
+
+
+def read_upload(given: tuple[Path, str]) -> None:
+    """Send it: an answer below 500, a job that comes to rest, a page of the set, and it is gone."""
+    import time
+
+    path, name = given
+    browser = _browser()
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")  # other libraries' warnings are no answers of ours
+        answer = browser.post(
+            "/api/v1/sets", files={"file": (name, path.read_bytes())}, data={"analyse": "false"}
+        )
+        if answer.status_code >= 500:
+            raise LostError(f"sending it: {answer.status_code} {answer.text[:300]}")
+        if answer.status_code >= 300:
+            return
+        found = answer.json()["id"]
+        # A job that never comes to rest is a hang: the campaign's clock ends it.
+        while (job := browser.get(f"/api/v1/jobs/{found}").json())["state"] in (
+            "waiting",
+            "running",
+        ):
+            time.sleep(0.05)
+        if "Traceback" in json.dumps(job):
+            raise LostError(f"the job says {job}")
+        for page in (f"/sets/{found}", f"/api/v1/sets/{found}"):
+            seen = browser.get(page)
+            if seen.status_code >= 500:
+                raise LostError(f"{page}: {seen.status_code}")
+        gone = browser.delete(f"/api/v1/sets/{found}")
+        if gone.status_code >= 300:
+            raise LostError(f"deleting it: {gone.status_code} {gone.text[:200]}")
+
+
 KINDS = {
     kind.name: kind
     for kind in (
@@ -281,6 +360,7 @@ KINDS = {
         Kind("calibration", make_calibration, read_calibration),
         Kind("store", make_store, read_store),
         Kind("uci", make_uci, read_uci),
+        Kind("upload", make_upload, read_upload),
     )
 }
 

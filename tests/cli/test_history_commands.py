@@ -570,3 +570,13 @@ def test_former_options_point_to_what_took_their_place(
     code, _, told = run(*arguments)
     assert code == 2
     assert now in " ".join(told.split())
+
+
+def test_what_a_cluster_cannot_do_is_refused_at_once(results: Path, tmp_path: Path) -> None:
+    words = ["history", results, "-o", tmp_path / "c.csv", "--set", "cluster=auto"]
+    code, _, told = run(*words, "--skip-fast")
+    assert code != 0
+    assert "--skip-fast cannot be used on a cluster" in told
+    code, _, told = run(*words, "--set", "newcomers=learn")
+    assert code != 0
+    assert "slices cannot learn the level of newcomers" in told

@@ -18,7 +18,6 @@ import pytest
 
 from milepost.analysis.engine.setup import find_engine
 from milepost.analysis.plans import make_plan
-from milepost.analysis.run import cluster as cluster_module
 from milepost.analysis.run.run import analyse
 from milepost.analysis.run.threads import Job
 from milepost.analysis.store.store import EvaluationStore, stored_position

@@ -70,6 +70,7 @@ __all__ = [
     "check_period",
     "choose",
     "fit_history",
+    "fit_on_cluster",
     "free_numbers",
     "load_history",
     "model_and_sweeping",
@@ -407,6 +408,48 @@ def fit_history(
         options["moves"] = asdict(found.moves.options)
     made = provenance("history", options, [*(dict(each) for each in chosen.inputs), *inputs])
     return _whole(found, made, chosen.said)
+
+
+def fit_on_cluster(
+    results: Any, model: Model, *, period: str | float = "year", slices: int = 4,
+    address: str | None = "auto", sweeping: Sweeping | None = None, progress: Report | None = None,
+) -> History:  # fmt: skip
+    """Fit a history to Parquet results on a Ray cluster, in slices of time.
+
+    Parameters
+    ----------
+    results
+        Parquet files with the columns of a results table, under the same names on every machine.
+        Players are told apart by the names there.
+    model
+        `TTT` that learns neither the level of newcomers nor the first mover's advantage.
+    slices
+        How many slices of time, each held by an actor of its own.
+    address
+        ``HOST:PORT``, or ``auto`` for the cluster that runs here, else a new one.
+    period, sweeping, progress
+        As for `fit_history`.
+
+    Raises
+    ------
+    InputError
+        If the files or the model cannot be used, or Ray is not installed.
+    """
+    from milepost.history.slices.actors import fit_on_cluster as fit
+
+    sources = find_sources(results)
+    paths = [str(source.path or source.name) for source in sources]
+    other = [path for path in paths if not path.endswith(".parquet")]
+    if other:
+        raise InputError(f"{other[0]}: a cluster reads Parquet (milepost results -o x.parquet)")
+    if not isinstance(model, TTT):
+        raise InputError(f"a history in slices is fitted by ttt, not by {model.name}")
+    found = fit(
+        paths, model, period=period, slices=slices, address=address, sweeping=sweeping,
+        progress=progress,
+    )  # fmt: skip
+    options = {**described(model), "period": period, "slices": slices}
+    return _whole(found, provenance("history", options, sources.about()), ())
 
 
 def _move_evidence(moves: Any) -> tuple[Any, list[dict[str, Any]]]:

@@ -138,7 +138,7 @@ def order_in_time(index: Longs, place: npt.NDArray[np.generic] | pl.Series) -> L
         For each row, what orders it within its period.
     """
     places = pl.Series("t", place)
-    if _rises(index):
+    if pl.Series(index).is_sorted():
         if places.is_sorted():
             return None
         order = np.arange(len(index), dtype=np.int64)
@@ -150,14 +150,6 @@ def order_in_time(index: Longs, place: npt.NDArray[np.generic] | pl.Series) -> L
         sort = pl.arg_sort_by("p", "t", maintain_order=True)
         order = frame.select(sort).to_series().to_numpy().astype(np.int64)
     return order
-
-
-@kernel
-def _rises(index: Longs) -> bool:
-    for row in range(1, len(index)):
-        if index[row] < index[row - 1]:
-            return False
-    return True
 
 
 @kernel

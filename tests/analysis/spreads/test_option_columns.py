@@ -149,7 +149,9 @@ CORNERS = [
 def test_the_kernel_says_what_plain_python_says() -> None:
     """Positions of random games and some rare ones; `describe_moves` asks python-chess."""
     chance = random.Random(19)
-    cases = [(chess.Board(fen), None, None) for fen in CORNERS]
+    cases: list[tuple[chess.Board, str | None, str | None]] = [
+        (chess.Board(fen), None, None) for fen in CORNERS
+    ]
     for _ in range(6):
         board = chess.Board()
         while not board.is_game_over() and board.ply() < 120:
@@ -159,7 +161,7 @@ def test_the_kernel_says_what_plain_python_says() -> None:
             board.push(chance.choice(list(board.legal_moves)))
     fens = [board.fen() for board, *_ in cases]
     moves = [[move.uci() for move in board.legal_moves] for board, *_ in cases]
-    last, own = ([case[place] for case in cases] for place in (1, 2))
+    last, own = [case[1] for case in cases], [case[2] for case in cases]
     columns = option_columns(fens, moves, last, own)
     found = np.array([column.explode().to_numpy() for column in columns]).T
     expected = np.zeros_like(found)

@@ -163,7 +163,7 @@ def test_draws_cannot_have_a_margin_of_zero() -> None:
     "wrong",
     [{"model": "x"}, {"sigma": 0}, {"beta": -1}, {"tau": math.nan}, {"draw": "half"}, {"draw": -1},
      {"first_mover": "x"}, {"newcomers": "x"}, {"stage": "x"}, {"model": "ttt-d", "draw_form": "x"},
-     {"tolerance": 0}, {"max_sweeps": 0}, {"workers": 3},
+     {"tolerance": 0}, {"max_sweeps": 0}, {"workers": 0},
      {"stage": "filter", "newcomers": "learn"}],
 )  # fmt: skip
 def test_wrong_options_are_said(wrong: dict[str, Any]) -> None:

@@ -95,9 +95,9 @@ def option_columns(
     counts = moves.list.len().cast(pl.Int64).to_numpy()
     table = np.zeros((int(counts.sum()), len(KINDS_OF_MOVE)), dtype=np.float32)
     flat = moves.filter(moves.list.len() > 0).explode()
-    texts = [pl.Series(each, dtype=pl.String) for each in (positions, last, own)]
-    if not describe(texts[0], flat, counts, texts[1], texts[2], table):
-        _describe_plainly(*texts, moves, table)
+    fens, before, mine = (pl.Series(each, dtype=pl.String) for each in (positions, last, own))
+    if not describe(fens, flat, counts, before, mine, table):
+        _describe_plainly(fens, before, mine, moves, table)
     lengths = np.concatenate([[0], np.cumsum(counts)])
     return [
         _lists(OPTION + name, table[:, column], lengths)

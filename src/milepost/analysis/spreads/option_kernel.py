@@ -173,7 +173,8 @@ def _least_attacker(board: Men, square: int, side: int, leaving: int) -> int:
         while 0 <= f < 8 and 0 <= r < 8:
             man = side * board[8 * r + f]
             if man != 0:
-                slides = man == _QUEEN or man == (_ROOK if way < 4 else _BISHOP)
+                slider = _ROOK if way < 4 else _BISHOP
+                slides = man in (_QUEEN, slider)
                 if (slides or (near and man == _KING)) and 8 * r + f != leaving:
                     worth = _WORTH[man]
                     if least == 0 or worth < least:
@@ -222,7 +223,7 @@ def _gives_check(
 @kernel
 def _from_centre(square: int) -> int:
     file, rank = square % 8, square // 8
-    return max(max(3 - file, file - 4), max(3 - rank, rank - 4))
+    return max(3 - file, file - 4, 3 - rank, rank - 4)
 
 
 @kernel

@@ -9,7 +9,7 @@ import typer
 from milepost.cli import options, show
 
 if TYPE_CHECKING:
-    from milepost.api.histories import Moves
+    from milepost.api.histories import History, Moves
 
 MOVED = {
     f"--{name}": f"--set {name.replace('-', '_')}=VALUE"
@@ -87,6 +87,10 @@ def history(
 
     Writes curves with -o, or keeps the history with --save for rank, compare, plot and others.
 
+    All results are held in memory, about 300 bytes a game. With --set cluster=auto, Parquet results
+    are fitted on a Ray cluster in --workers slices of time, each of which holds its own games only
+    (needs milepost[cluster]); with cluster=HOST:PORT on the one there.
+
     Where do newcomers begin? --set newcomers=none: all at mu; newcomers=learn: at a level learned
     through time (the default for chess); newcomers=company: by the players they first meet (the
     model forecast). --set scale=elo writes the curves as Elo, fitted to the Elos in the games.
@@ -95,8 +99,7 @@ def history(
     """
     from milepost.api import histories as api
     from milepost.errors import InputError
-    from milepost.io.files import format_of, write_table
-    from milepost.report.history_text import history_lines
+    from milepost.io.files import format_of
 
     if output is None and form is not None:
         output = "-"
@@ -107,6 +110,7 @@ def history(
     given = {name: options.value_of(text) for name, text in options.read_settings(settings).items()}
     # Where the questions have an option of its own, the curves' scale is one of many settings.
     scale = given.pop("scale", None)
+    cluster = given.pop("cluster", None)
     joining = _joining(moves, given)
     frequent = {"beta": beta, "tau": tau, "workers": workers}
     given |= {name: value for name, value in frequent.items() if value is not None}
@@ -119,6 +123,22 @@ def history(
     api.check_period(length)
     if moves is not None and model in ("ttt", "ttt-d"):
         given.setdefault("newcomers", "learn")
+    if cluster is not None:
+        refused = {
+            "--moves": moves, "--map": mapping, "--aliases": aliases, "--skip-fast": skip_fast,
+            "--from": first, "--to": last, "--keep-names": keep_names, "--save": save,
+            "--keep-duplicates": keep_duplicates,
+        }  # fmt: skip
+        _refuse_on_cluster(refused)
+        given.pop("workers", None)
+        fitted, sweeping = api.model_and_sweeping(model, given)
+        with show.warnings_told(), show.progress("sweeping", quiet=quiet, unit="sweeps") as tell:
+            found = api.fit_on_cluster(
+                inputs, fitted, period=length, slices=workers or 4, address=str(cluster),
+                sweeping=sweeping, progress=tell,
+            )  # fmt: skip
+        _write(found, output, save, form, scale, quiet=quiet, chess=False)
+        return
     with show.progress("reading", quiet=quiet):
         chosen = api.choose(
             inputs, mapping=mapping, keep_names=keep_names, aliases=aliases,
@@ -132,6 +152,29 @@ def history(
             chosen, fitted, period=length, sweeping=sweeping, moves=moves,
             joining=joining, progress=tell,
         )  # fmt: skip
+    _write(found, output, save, form, scale, quiet=quiet, chess=chess)
+
+
+def _refuse_on_cluster(options_given: dict[str, Any]) -> None:
+    """Refuse what settles results before they are fitted: the slices read them as they are."""
+    from milepost.errors import InputError
+
+    wrong = [name for name, value in options_given.items() if value]
+    if wrong:
+        raise InputError(
+            f"{wrong[0]} cannot be used on a cluster: make the table first (milepost results -o "
+            "results.parquet), then fit it"
+        )
+
+
+def _write(
+    found: History, output: str | None, save: str | None, form: str | None, scale: Any, *,
+    quiet: bool, chess: bool,
+) -> None:  # fmt: skip
+    """Write the curves, keep the history, and say what it is."""
+    from milepost.io.files import write_table
+    from milepost.report.history_text import history_lines
+
     if output is not None:
         shown = found if scale is None else found.on(str(scale))
         write_table(shown.curves, output, form=form, made={**found.made, "scale": scale})

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -37,9 +38,9 @@ class Source:
     """Parquet files, all with the columns of the results table."""
     columns: Mapping[str, str]
     """The columns of the results table by what they are called in the files."""
-    first: object
+    first: Any
     """The first time of the slice."""
-    last: object
+    last: Any
     """The last time of it."""
 
     def read(self) -> pl.DataFrame:
@@ -91,6 +92,10 @@ class Answer:
     """The evidence's derivative by the draw margin."""
     curvature: float
     """The second derivative."""
+    newcomers: int
+    """How many players appear here for the first time."""
+    newcomers_sum: float
+    """The sum of their means then, counted from `mu`."""
     skipped: int
     """Updates left out because a cavity was not a proper Gaussian."""
 
@@ -141,9 +146,11 @@ class Slice:
             dict(records.skipped),
         )  # fmt: skip
 
-    def sweep(self, borders: Borders, margin: float) -> Answer:
-        """Take new borders and a margin, sweep once, and say what there is to say."""
+    def sweep(self, borders: Borders, margin: float, shift: float = 0.0) -> Answer:
+        """Move all skills by `shift`, take new borders and a margin, sweep once, and answer."""
         state = self.state
+        if self.before is not None:
+            state.shift(np.full(self.records.nodes, shift))
         state.model = replace(state.model, margin=margin)
         self._tell(borders)
         skipped = improve(state, Learning(), first=self.before is None)
@@ -157,10 +164,13 @@ class Slice:
             )
         self.before = after
         slope, curvature = margin_slopes(state)
+        new = np.ones(self.records.players, dtype=np.bool_)
+        new[borders.past] = False
         return Answer(
             belief[self.first[borders.past]] - borders.from_past,
             belief[self.last[borders.future]] - borders.from_future,
-            changed, slope, curvature, skipped,
+            changed, slope, curvature, int(new.sum()), float(after[0][self.first[new]].sum()),
+            skipped,
         )  # fmt: skip
 
     def _tell(self, borders: Borders) -> None:

@@ -2,8 +2,9 @@
 
 The fixed point is that of the whole history: each message that would run along a player's life runs
 across the borders too. The driver holds two Gaussians for each player and border, and no games. A
-slice's Newton step moves what is inside it; what crosses the borders is brought to its end sooner
-by Anderson's acceleration.
+slice's Newton step moves what is inside it. What it cannot see is the level of a whole slice: games
+say nothing about it, only newcomers and those who cross the borders do. Sweeps alone would be very
+slow at it, so the driver solves for the levels of all slices after every sweep (`Links.levels`).
 """
 
 from __future__ import annotations
@@ -27,16 +28,13 @@ from milepost.history.result import History
 from milepost.history.slices.piece import Answer, Borders, Facts, Part, Slice, Source
 from milepost.history.solver.convergence import ConvergenceWarning, still_to_go, sweep_news
 from milepost.history.sweeping import Sweeping
-from milepost.history.teams.anderson import Anderson
 from milepost.io.progress import Report
 from milepost.tables import CURVES
 
 Ask = Callable[[str, list[tuple[Any, ...]]], list[Any]]
 """Call a method of every slice, each with its own arguments; returns the answers in order."""
-BETWEEN_JUMPS = 6
-"""So many sweeps show whether a jump was good before the next one."""
 BELIEVED = 4
-"""Fewer sweeps behind a jump say nothing about the distance: quick parts hide the slow ones."""
+"""After fewer sweeps the changes say nothing about the distance: quick parts hide slow ones."""
 COLUMNS = ("time", "player_1", "player_2", "score", "first_mover", "weight")
 
 
@@ -129,11 +127,14 @@ def fit_in_slices(
     margin = _first_margin(model, share, sum(f.games for f in facts))
     learns = model.learns_margin and 0.0 < share < 1.0
     expected, prior = margin, model.beta**-2
-    messages, changes, faster = links.nothing(), [], Anderson()
+    messages, shifts = links.nothing(), np.zeros(count)
+    changes: list[float] = []
     remaining, skipped, moved = math.inf, 0, 0.0
     for number in range(1, sweeping.max_sweeps + 1):
         borders = links.borders(messages)
-        answers: list[Answer] = ask("sweep", [(b, margin) for b in borders])
+        answers: list[Answer] = ask(
+            "sweep", [(b, margin, float(by)) for b, by in zip(borders, shifts, strict=True)]
+        )
         skipped = sum(answer.skipped for answer in answers)
         changes.append(max(answer.changed for answer in answers))
         left = still_to_go(changes) if len(changes) >= BELIEVED else math.inf
@@ -144,12 +145,8 @@ def fit_in_slices(
             break
         if number == sweeping.max_sweeps:
             break
-        after = links.pass_on(answers)
-        guess = links.jump(faster, messages, after)
-        messages = after
-        if len(changes) >= BETWEEN_JUMPS and number > count:
-            # Behind a jump changes have to be small by themselves, and to shrink, once more.
-            messages, changes = guess, []
+        shifts = links.levels(messages, answers)
+        messages = links.shifted(links.pass_on(answers), shifts)
         if learns:
             slope = sum(a.slope for a in answers) - prior * (margin - expected)
             curvature = sum(a.curvature for a in answers) - prior
@@ -244,10 +241,10 @@ class Links:
         # For each slice, its links; the order of the messages follows them.
         self.into = [np.flatnonzero(self.to_slice == s) for s in range(self.count)]
         self.out = [np.flatnonzero(self.from_slice == s) for s in range(self.count)]
-        self.prior = model.sigma**-2
+        self.prior, self.least = model.sigma**-2, 1e-12 * model.beta**2
 
     def nothing(self) -> Floats:
-        """Return the first messages: the past says what is said of newcomers, the future nothing."""
+        """Return the first messages: the past says what newcomers are told, the future nothing."""
         first = np.zeros((self.number, 4))
         first[:, 0] = self.prior
         return first
@@ -272,18 +269,36 @@ class Links:
             after[:, side : side + 2] *= shrink[:, None]
         return after
 
-    def jump(self, faster: Anderson, before: Floats, after: Floats) -> Floats:
-        """Return where the messages seem to lead; precisions stay what the slices say."""
-        guess = after.copy()
-        means = [
-            np.concatenate([m[:, 1] / m[:, 0], m[:, 3] / np.maximum(m[:, 2], 1e-300)])
-            for m in (before, after)
-        ]
-        scale = np.sqrt(np.concatenate([after[:, 0], after[:, 2]]))
-        reached = faster.jump(means[0], means[1], scale)
-        guess[:, 1] = reached[: self.number] * after[:, 0]
-        guess[:, 3] = reached[self.number :] * after[:, 2]
-        return guess
+    def levels(self, messages: Floats, answers: Sequence[Answer]) -> Floats:
+        """Return by how much the level of each slice is off: a Newton step of one number a slice.
+
+        The same equations as `milepost.history.solver.newton` has for single nodes, summed up: the
+        drift ties those who cross a border, the prior ties newcomers.
+        """
+        means = np.empty((self.number, 2))
+        for place, answer in enumerate(answers):
+            out, into = self.out[place], self.into[place]
+            for links, side, told, said in (
+                (out, 0, messages[out, 2:], answer.to_future),
+                (into, 1, messages[into, :2], answer.to_past),
+            ):
+                means[links, side] = (told[:, 1] + said[:, 1]) / (told[:, 0] + said[:, 0])
+        matrix = np.diag([self.prior * answer.newcomers for answer in answers])
+        pull = np.array([-self.prior * answer.newcomers_sum for answer in answers])
+        tie = 1.0 / np.maximum(self.drift, self.least)
+        force = tie * (means[:, 1] - means[:, 0])
+        for ends, sign in ((self.from_slice, 1.0), (self.to_slice, -1.0)):
+            pull += sign * np.bincount(ends, weights=force, minlength=self.count)
+            np.add.at(matrix, (ends, ends), tie)
+        np.add.at(matrix, (self.from_slice, self.to_slice), -tie)
+        np.add.at(matrix, (self.to_slice, self.from_slice), -tie)
+        return np.asarray(np.linalg.solve(matrix, pull))
+
+    def shifted(self, messages: Floats, shifts: Floats) -> Floats:
+        """Return messages moved with the slices that they come from."""
+        messages[:, 1] += messages[:, 0] * shifts[self.from_slice]
+        messages[:, 3] += messages[:, 2] * shifts[self.to_slice]
+        return messages
 
 
 def _lives(parts: Sequence[Part], model: TTT) -> tuple[Lives, pl.DataFrame]:
