@@ -18,6 +18,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -52,7 +53,7 @@ def read_events(
     """
     index = pl.read_csv(data / "events" / "index.csv").filter(pl.col("part") == part)
     setups = [(store, setup) for store in stores for setup in sorted(_setups(store))]
-    events = {}
+    events: dict[str, Any] = {}
     for name in index["file"]:
         if names and Path(name).stem not in names:
             continue

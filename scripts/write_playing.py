@@ -1,6 +1,6 @@
 """Write the playing maps: by which rule a shallow plan plays as strongly as people of an Elo.
 
-    python scripts/write_playing.py ../shared/data --work DIR [--every 6]
+    python -m scripts.write_playing ../shared/data --work DIR [--every 6]
 
 Needs no engine. Human turns that were evaluated to depth 10 are cut to the depth of each plan
 (*bullet* 6, *blitz* 8). A rule is an agent of a calibration (bullet's own; for blitz quick's, which
@@ -31,8 +31,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from write_calibrations import GAMES, random_turns
-from write_decided import BEST, decided_turns, scored_turns
+from scripts.write_calibrations import GAMES, random_turns
+from scripts.write_decided import BEST, decided_turns, scored_turns
 
 import milepost as mp
 from milepost.analysis.engine.setup import EngineSetup

@@ -358,7 +358,8 @@ def clients(output: Path, games: int, plan: str | None) -> None:
     sys.stdout.write(
         f"{table.height} games at 10+0.1 ({plan or 'usual plan'}), {table['plies'].sum()} "
         f"half-moves: {table['time_loss'].sum()} time losses, {table['illegal'].sum()} illegal "
-        f"moves; the longest move took {table['longest'].max():.2f} s; moves by plan: "
+        f"moves; the longest move took {float(table['longest'].to_numpy().max()):.2f} s; "
+        "moves by plan: "
         f"{table.select('bullet', 'blitz', 'quick', 'other').sum().to_dicts()[0]}\n"
     )
 

@@ -9,8 +9,9 @@ import polars as pl
 import pytest
 
 import milepost as mp
+from milepost.analysis.engine.search_output import Value
 from milepost.analysis.engine.setup import make_setup
-from milepost.analysis.plans import Evaluation, Value, make_plan
+from milepost.analysis.plans import Evaluation, make_plan
 from milepost.analysis.run.run import evaluation_row
 from milepost.analysis.store.positions import stored_position
 from milepost.analysis.store.store import EvaluationStore

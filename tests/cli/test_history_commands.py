@@ -573,7 +573,7 @@ def test_former_options_point_to_what_took_their_place(
 
 
 def test_what_a_cluster_cannot_do_is_refused_at_once(results: Path, tmp_path: Path) -> None:
-    words = ["history", results, "-o", tmp_path / "c.csv", "--set", "cluster=auto"]
+    words = ["history", str(results), "-o", str(tmp_path / "c.csv"), "--set", "cluster=auto"]
     code, _, told = run(*words, "--skip-fast")
     assert code != 0
     assert "--skip-fast cannot be used on a cluster" in told

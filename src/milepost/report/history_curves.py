@@ -77,7 +77,9 @@ def curve_points(
         key = history.key_of(typed)
         player = history.name_of(key)
         curve = history.curves.filter(pl.col("player") == key)
-        nodes = {clock_of(row["time"], period): row for row in curve.iter_rows(named=True)}
+        nodes: dict[float, Mapping[str, Any]] = {
+            clock_of(row["time"], period): row for row in curve.iter_rows(named=True)
+        }
         times = set(nodes)
         if between and max(nodes) - min(nodes) <= _MOST_YEARS:
             times |= {float(t) for t in range(math.ceil(min(nodes)), math.ceil(max(nodes)))}

@@ -79,10 +79,10 @@ def pool(
         order = np.argsort(skill + apart_by * rng.normal(size=len(skill)))
         for _ in range(-(-2 * games // len(skill))):
             start = int(rng.integers(0, 2))
-            near = order.copy()
-            swap = rng.permutation(len(near) // 10)
-            near[swap] = near[np.sort(swap)]
-            ones, twos = near[start:-1:2], near[start + 1 :: 2]
+            line = order.copy()
+            swap = rng.permutation(len(line) // 10)
+            line[swap] = line[np.sort(swap)]
+            ones, twos = line[start:-1:2], line[start + 1 :: 2]
             size = min(len(ones), len(twos))
             ones, twos = ones[:size], twos[:size]
             apart = skill[ones] - skill[twos] + np.sqrt(2.0) * BETA * rng.normal(size=size)

@@ -311,7 +311,12 @@ def simulated_ties(n: int, seed: int, *, first: float, lower: float, lead: float
     z += rng.gumbel(size=len(z))
     chosen = np.array([z[a:b].argmax() for a, b in pairwise(offsets)])
     return Ties(
-        offsets, chosen, before, np.ones(n), np.arange(n) // 3, 2000.0 + 500 * (np.arange(n) % 2)
+        offsets,
+        chosen,
+        before,
+        np.ones(n),
+        np.arange(n) // 3,
+        (2000 + 500 * (np.arange(n) % 2)).astype(np.float64),
     )
 
 

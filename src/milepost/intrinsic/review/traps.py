@@ -97,7 +97,11 @@ def fit_traps(
     gaps = design * (happened - p)[:, None]
     sums = np.column_stack([np.bincount(game, weights=column) for column in gaps.T])
     errors = np.sqrt(np.diag(inverse @ (sums.T @ sums) @ inverse))
-    return TrapCorrection(*answer.tolist(), *errors.tolist(), len(happened), source)
+    intercept, slope, elo_slope = answer.tolist()
+    intercept_se, slope_se, elo_slope_se = errors.tolist()
+    return TrapCorrection(
+        intercept, slope, elo_slope, intercept_se, slope_se, elo_slope_se, len(happened), source
+    )
 
 
 def find_traps(

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from milepost.choice import Spreads
@@ -93,7 +94,7 @@ def deep_decisions(folder: Folder, plan: str = DEEP) -> pl.DataFrame:
     return frame.filter(pl.col("move_number") > BOOK)
 
 
-def band_of(elo: Floats) -> Floats:
+def band_of(elo: Floats) -> npt.NDArray[np.intp]:
     """Return the number of each Elo's wide band, from 0."""
     return np.searchsorted(np.asarray(BANDS), np.nan_to_num(elo), side="right")
 
@@ -127,10 +128,12 @@ def _numbered(table: pl.DataFrame, word: str, axis: str) -> pl.DataFrame:
 
 def rise(spreads: Spreads) -> float:
     """Return the rise of c in 100 Elo: a line in Elo through c of each half of the ratings."""
+    if spreads.rating is None:
+        raise MissingDataError("these turns have no Elo")
     elo = np.nan_to_num(spreads.rating)
-    middle = np.median(elo)
-    low, high = spreads.take(elo < middle), spreads.take(elo >= middle)
-    apart = np.nan_to_num(high.rating).mean() - np.nan_to_num(low.rating).mean()
+    upper = elo >= np.median(elo)
+    low, high = spreads.take(~upper), spreads.take(upper)
+    apart = elo[upper].mean() - elo[~upper].mean()
     return 100 * (fit_reference(high).mean - fit_reference(low).mean) / float(apart)
 
 
@@ -210,7 +213,7 @@ def engine_finding(folder: Folder) -> tuple[Finding, pl.DataFrame]:
     # Each engine lists ten moves of its own: the two sets of turns are nearly the same.
     errors = {"ours": clustered_error(mine), "other": clustered_error(theirs)}
     ratio = fits["other"].mean / fits["ours"].mean
-    relative = np.hypot(*(errors[name] / fits[name].mean for name in fits))
+    relative = np.hypot(errors["ours"] / fits["ours"].mean, errors["other"] / fits["other"].mean)
     number = Estimate(100 * (ratio - 1), 100 * ratio * float(relative))
     rows = pl.DataFrame(
         [(name, depth, fits[name].n, fits[name].mean, errors[name]) for name in fits],

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from milepost.choice import Spreads
@@ -91,7 +93,9 @@ def standout_finding(spreads: Spreads, lead: Floats) -> Finding:
     return judge("2011-standout", gap, found, n=n)
 
 
-def _contrast(one: Floats, y: Floats, groups: Floats) -> tuple[Estimate, str]:
+def _contrast(
+    one: npt.NDArray[np.bool_], y: npt.NDArray[Any], groups: npt.NDArray[np.intp]
+) -> tuple[Estimate, str]:
     """The mean of one set less that of the other, and both in words."""
     design = np.stack([np.ones(len(y)), one], axis=1).astype(np.float64)
     beta, covariance = regress(design, y.astype(np.float64), groups)
@@ -122,7 +126,7 @@ def fifty_finding(spreads: Spreads) -> Finding:
     starts = spreads.offsets[:-1]
     behind = np.repeat(spreads.values[starts], spreads.counts) - spreads.values
     many = np.add.reduceat((behind <= _PRUNED).astype(np.int64), starts) > _MOST
-    share = mean_of(100.0 * many, spreads.groups)
+    share = mean_of(100.0 * many.astype(np.float64), spreads.groups)
     # With none at all the error would be zero: the rule of three bounds the share.
     number = share if share.se > 0 else Estimate(share.value, 100 * 1.5 / len(spreads))
     found = f"{share.show(2)} % ({int(many.sum())} turns)"
