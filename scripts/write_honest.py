@@ -52,7 +52,7 @@ def read_events(
     """
     index = pl.read_csv(data / "events" / "index.csv").filter(pl.col("part") == part)
     setups = [(store, setup) for store in stores for setup in sorted(_setups(store))]
-    events = {}
+    events: dict[str, mp.Decisions] = {}
     for name in index["file"]:
         if names and Path(name).stem not in names:
             continue

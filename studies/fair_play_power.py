@@ -206,9 +206,9 @@ def study(given: argparse.Namespace) -> dict[str, Any]:
             limits, raw = known[games].thresholds(), known[games].raw_threshold(elo)
             judged = []
             for real, other in chosen:
-                part = next(parts_of(real, games), None)
-                if part is not None:
-                    judged.append(judge(part, other[part.rows], limits, raw, rng, given.draws))
+                first = next(parts_of(real, games), None)
+                if first is not None:
+                    judged.append(judge(first, other[first.rows], limits, raw, rng, given.draws))
             rows += cells(elo, games, judged)
             tell(f"{elo}, {games} games: {len(judged)} performances")
     return {
