@@ -18,7 +18,6 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -53,7 +52,7 @@ def read_events(
     """
     index = pl.read_csv(data / "events" / "index.csv").filter(pl.col("part") == part)
     setups = [(store, setup) for store in stores for setup in sorted(_setups(store))]
-    events: dict[str, Any] = {}
+    events: dict[str, mp.Decisions] = {}
     for name in index["file"]:
         if names and Path(name).stem not in names:
             continue
