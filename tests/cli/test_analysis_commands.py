@@ -204,7 +204,7 @@ def test_interrupting_stores_what_is_done(tmp_path: Path) -> None:
 def test_no_engine_and_wrong_options_are_clear_errors(opera: Path, tmp_path: Path) -> None:
     for extra, message in (
         (["--engine", "nothing-like-that"], "no such program"),
-        (["--plan", "deepest"], "unknown plan"),
+        (["--plan", "deepest"], "--plan: expected one of bullet, quick"),
         (["--width", "5"], "a width is for the plan multipv"),
         (["--jury", "speed=9"], "a jury: expected engine="),
         (["--engine-option", "Hash"], "Name=Value"),

@@ -135,7 +135,8 @@ def test_semicolons_and_tabs_are_read_without_being_told(
         out = tmp_path / "out.csv"
         done = run_inside("results", path, "-o", out, "-q")
         assert done.returncode == 0, done.stderr
-        written.append(out.read_bytes())
+        # All but the name of the file each row came from.
+        written.append(out.read_bytes().replace(path.name.encode(), b""))
     assert written[0] == written[1]
     assert b"0.5" in written[0]
 

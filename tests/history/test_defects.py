@@ -235,7 +235,7 @@ def test_a_history_with_a_nan_has_not_converged() -> None:
 @pytest.mark.parametrize(
     "options",
     [{"beta": "x"}, {"draw": None}, {"draw": True}, {"sigma": None}, {"first_mover": True},
-     {"period": True}, {"period": None}, {"tolerance": "x"}, {"max_sweeps": 2.5}, {"workers": 3},
+     {"period": True}, {"period": None}, {"tolerance": "x"}, {"max_sweeps": 2.5}, {"workers": 0},
      {"mu": 10**400}, {"model": "TTT"}, {"stage": None}],
 )  # fmt: skip
 def test_options_of_a_wrong_kind(options: dict[str, Any]) -> None:

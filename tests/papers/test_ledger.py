@@ -11,7 +11,7 @@ import pytest
 from milepost.errors import InputError
 from milepost.papers.experiment import FAILS, HOLDS, TOO_LITTLE, Finding, Outcome, experiments
 from milepost.papers.folder import Folder
-from milepost.papers.ledger.claim import decide, judge, ledger, too_little
+from milepost.papers.ledger.answers import decide, judge, ledger, too_little
 from milepost.papers.ledger.page import holm_text, ledger_table, ledger_text, write_ledger
 from milepost.papers.ledger.rules import Above, Outside, Rule, Within, holm
 from milepost.papers.run import run_experiment

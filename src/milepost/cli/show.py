@@ -383,11 +383,14 @@ def print_table(
 
 
 def say(text: str, *, err: bool = False) -> None:
-    """Print lines for people: a terminal gets them broken between words, what goes on indented."""
+    """Print lines for people: a terminal gets them broken between words, what goes on indented.
+
+    Messages on standard error stay one line each unless a person sees them: programs read those.
+    """
     from rich.console import Console
 
     stream = sys.stderr if err else sys.stdout
-    if stream.isatty() or os.environ.get("COLUMNS", "").isdigit():
+    if stream.isatty() or (not err and os.environ.get("COLUMNS", "").isdigit()):
         width = Console(stderr=err).width
         text = "\n".join(_broken(line, width) for line in text.split("\n"))
     typer.echo(text, err=err)

@@ -27,7 +27,7 @@ from milepost.papers.experiment import (
 )
 from milepost.papers.folder import Folder
 from milepost.papers.ipr2011.data import EloScale, cohorts_of, elo_scale, reference_decisions
-from milepost.papers.ledger.claim import decide
+from milepost.papers.ledger.answers import decide
 from milepost.papers.statistics import Estimate, first_options, mean_of
 
 WIDTH = 5

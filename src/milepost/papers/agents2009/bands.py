@@ -29,7 +29,7 @@ from milepost.papers.experiment import (
 )
 from milepost.papers.folder import PLAN, Folder
 from milepost.papers.ipr2011.data import FEWEST, cohorts_of, milepost_decisions
-from milepost.papers.ledger.claim import decide, judge, too_little
+from milepost.papers.ledger.answers import decide, judge, too_little
 from milepost.papers.statistics import Estimate, first_options
 
 BOOK = 12

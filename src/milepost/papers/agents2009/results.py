@@ -21,7 +21,7 @@ from milepost.papers.experiment import (
 )
 from milepost.papers.folder import Folder
 from milepost.papers.ipr2011.data import FEWEST
-from milepost.papers.ledger.claim import decide, judge, too_little
+from milepost.papers.ledger.answers import decide, judge, too_little
 from milepost.papers.statistics import Estimate
 
 RESULTS = {1.0: "won", 0.5: "drew", 0.0: "lost"}

@@ -23,7 +23,7 @@ from milepost.papers.experiment import Finding, MissingDataError, Outcome, exper
 from milepost.papers.folder import Folder
 from milepost.papers.ipr2011.data import EXTRA, FEWEST
 from milepost.papers.ipr2011.depths import at_depth
-from milepost.papers.ledger.claim import judge, too_little
+from milepost.papers.ledger.answers import judge, too_little
 from milepost.papers.statistics import Estimate, first_options, mean_of
 
 DEEP = "quick"

@@ -17,7 +17,7 @@ from milepost.papers.charts import points
 from milepost.papers.experiment import Finding, Outcome, experiment
 from milepost.papers.folder import Folder
 from milepost.papers.ipr2011.data import FEWEST, milepost_decisions
-from milepost.papers.ledger.claim import judge, too_little
+from milepost.papers.ledger.answers import judge, too_little
 from milepost.papers.statistics import Estimate, mean_of, regress
 
 _NEAR, _FAR = 0.05, 0.5

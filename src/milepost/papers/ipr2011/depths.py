@@ -23,7 +23,7 @@ from milepost.papers.experiment import (
 )
 from milepost.papers.folder import Folder
 from milepost.papers.ipr2011.data import cohorts_of, elo_scale, reference_decisions
-from milepost.papers.ledger.claim import decide, judge
+from milepost.papers.ledger.answers import decide, judge
 from milepost.papers.statistics import Estimate, first_options
 
 LEVELS = (1600.0, 2000.0, 2400.0, 2700.0)

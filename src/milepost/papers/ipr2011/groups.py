@@ -24,7 +24,7 @@ from milepost.papers.ipr2011.data import (
 )
 from milepost.papers.ipr2011.inflation import drift_table
 from milepost.papers.ipr2011.speeds import parts_of
-from milepost.papers.ledger.claim import judge, too_little
+from milepost.papers.ledger.answers import judge, too_little
 from milepost.papers.statistics import Estimate
 
 PHASES = ("opening", "middlegame", "endgame")

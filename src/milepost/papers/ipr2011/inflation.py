@@ -22,7 +22,7 @@ from milepost.papers.ipr2011.data import (
     milepost_decisions,
 )
 from milepost.papers.ipr2011.rater import Rater, rater_of
-from milepost.papers.ledger.claim import judge, too_little
+from milepost.papers.ledger.answers import judge, too_little
 from milepost.papers.statistics import Estimate, pooled
 
 LEVELS = (2200.0, 2700.0)

@@ -22,7 +22,7 @@ from milepost.papers.charts import named_points
 from milepost.papers.experiment import Finding, Outcome, experiment
 from milepost.papers.folder import Folder
 from milepost.papers.ipr2011.data import chance_qfit, cohorts_of, reference_decisions, share_off
-from milepost.papers.ledger.claim import judge
+from milepost.papers.ledger.answers import judge
 from milepost.papers.statistics import Estimate, pooled
 
 _DATA = (

@@ -7,7 +7,7 @@ import polars as pl
 from milepost.papers.charts import points
 from milepost.papers.experiment import FAILS, HOLDS, Finding, Outcome, experiment
 from milepost.papers.folder import Folder
-from milepost.papers.ledger.claim import decide, too_little
+from milepost.papers.ledger.answers import decide, too_little
 
 LIMIT = 2700
 STRONG = 2500

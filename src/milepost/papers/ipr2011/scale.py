@@ -26,7 +26,7 @@ from milepost.papers.charts import named_points, points
 from milepost.papers.experiment import Finding, MissingDataError, Outcome, experiment
 from milepost.papers.folder import Folder
 from milepost.papers.ipr2011.data import by_period, milepost_decisions
-from milepost.papers.ledger.claim import judge, too_little
+from milepost.papers.ledger.answers import judge, too_little
 from milepost.papers.ledger.rules import Z
 from milepost.papers.statistics import Estimate, mean_of, regress
 

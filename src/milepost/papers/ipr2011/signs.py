@@ -10,7 +10,7 @@ from milepost.papers.experiment import Finding, Outcome, experiment
 from milepost.papers.folder import Folder
 from milepost.papers.ipr2011.data import milepost_decisions
 from milepost.papers.ipr2011.scale import Errors, errors_of
-from milepost.papers.ledger.claim import judge, too_little
+from milepost.papers.ledger.answers import judge, too_little
 from milepost.papers.statistics import pooled, regress
 
 _LEAST = 30

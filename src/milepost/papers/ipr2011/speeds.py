@@ -12,7 +12,7 @@ from milepost.papers.charts import named_points
 from milepost.papers.experiment import Finding, MissingDataError, Outcome, experiment
 from milepost.papers.folder import Folder
 from milepost.papers.ipr2011.rater import rater_of
-from milepost.papers.ledger.claim import judge, too_little
+from milepost.papers.ledger.answers import judge, too_little
 from milepost.papers.statistics import Estimate, pooled
 
 _SHORT, _LONG = 60.0, 300.0

@@ -25,7 +25,7 @@ from milepost.papers.ipr2011.data import (
     milepost_decisions,
     share_off,
 )
-from milepost.papers.ledger.claim import judge, too_little
+from milepost.papers.ledger.answers import judge, too_little
 from milepost.papers.statistics import Estimate, mean_by_cluster, pooled
 
 _LEAST_LEVELS = 4

@@ -19,7 +19,7 @@ from milepost.papers.charts import named_points
 from milepost.papers.experiment import Finding, Outcome, experiment
 from milepost.papers.folder import Folder
 from milepost.papers.ipr2011.data import milepost_decisions
-from milepost.papers.ledger.claim import judge, too_little
+from milepost.papers.ledger.answers import judge, too_little
 from milepost.papers.statistics import Estimate, mean_of, regress
 
 _ROUNDS = 50

@@ -13,7 +13,8 @@ from milepost import __version__
 from milepost.io.files import write_table
 from milepost.papers.charts import named_points
 from milepost.papers.experiment import HOLDS, Experiment, Finding
-from milepost.papers.ledger.claim import Claim, ledger
+from milepost.papers.ledger.answers import ledger
+from milepost.papers.ledger.claim import Claim
 from milepost.papers.ledger.rules import Above, Outside, Within, holm
 from milepost.papers.run import counts_of, findings_of, read_result
 from milepost.report.pages import Chart, Page, Table, Text, write_page

@@ -10,7 +10,7 @@ import polars as pl
 from milepost.history import History
 from milepost.papers.experiment import FAILS, HOLDS, Outcome, experiment
 from milepost.papers.folder import Folder
-from milepost.papers.ledger.claim import decide
+from milepost.papers.ledger.answers import decide
 from milepost.papers.ttt2007.data import (
     ABOUT,
     SPANS,

@@ -20,7 +20,7 @@ from milepost.papers.experiment import (
     experiment,
 )
 from milepost.papers.folder import Folder
-from milepost.papers.ledger.claim import decide, too_little
+from milepost.papers.ledger.answers import decide, too_little
 from milepost.papers.statistics import Estimate, slope_by_cluster
 from milepost.papers.ttt2007.data import (
     ABOUT,

@@ -21,7 +21,7 @@ from milepost.papers.experiment import (
     experiment,
 )
 from milepost.papers.folder import Folder
-from milepost.papers.ledger.claim import decide
+from milepost.papers.ledger.answers import decide
 from milepost.papers.statistics import Estimate, mean_by_cluster
 from milepost.papers.ttt2007.data import ABOUT, PAPER, SPANS, games_of, history_of, verdict_of
 from milepost.report.charts import year_axis

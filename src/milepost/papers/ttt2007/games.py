@@ -8,7 +8,7 @@ import polars as pl
 
 from milepost.papers.experiment import FAILS, HOLDS, TOO_LITTLE, Outcome, experiment
 from milepost.papers.folder import Folder
-from milepost.papers.ledger.claim import decide
+from milepost.papers.ledger.answers import decide
 from milepost.papers.ttt2007.data import ABOUT, SPANS, THIN_BEFORE, games_of, history_of
 from milepost.report.charts import PALETTE, year_axis
 

@@ -10,7 +10,7 @@ from milepost.history import TTT, History, SkippedResultsWarning, fit_history
 from milepost.history.draw_share import naive_log_evidence
 from milepost.papers.experiment import FAILS, HOLDS, MissingDataError, Outcome, experiment
 from milepost.papers.folder import Folder
-from milepost.papers.ledger.claim import decide
+from milepost.papers.ledger.answers import decide
 from milepost.papers.ttt2007.data import ABOUT, PAPER, games_of, history_of
 from milepost.report.tuning_surface import tuning_chart
 

@@ -11,7 +11,7 @@ from milepost.history import History
 from milepost.history.numerics.gaussians import below
 from milepost.papers.experiment import MissingDataError, Outcome, experiment
 from milepost.papers.folder import Folder
-from milepost.papers.ledger.claim import decide
+from milepost.papers.ledger.answers import decide
 from milepost.papers.ttt2007.data import ABOUT, history_of, verdict_of
 from milepost.report.charts import legend_below, year_axis
 
