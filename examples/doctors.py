@@ -5,7 +5,7 @@ utility (in quality-adjusted months), and the doctor chooses one. The sensitivit
 then recovered from the choices alone, with its interval, and set beside the truth. Months are no
 pawns: they are taken as they are, without a cap. At the end the last doctor is followed live.
 
-Run it with ``python examples/doctors.py [FOLDER]``; it writes ``decisions.csv`` (one row an
+Run it with ``python examples/doctors.py [FOLDER]``; it writes ``decisions.csv`` (one row per
 option), which the command line takes as well::
 
     milepost fit decisions.csv --map decision=visit,value=months,chosen=chosen,group=day \
@@ -29,7 +29,7 @@ A_DAY = 12
 
 
 def simulate(seed: int = 2011) -> pl.DataFrame:
-    """Return the decisions of all doctors: one row an option."""
+    """Return the decisions of all doctors: one row per option."""
     rng = np.random.default_rng(seed)
     frames = []
     for doctor, s in DOCTORS.items():

@@ -164,3 +164,22 @@ def test_the_other_way_to_ask_for_a_script_works_too() -> None:
         text=True, check=True,
     )  # fmt: skip
     assert "complete" in done.stdout
+
+
+def test_no_help_tells_a_default_twice() -> None:
+    for name, (command, context) in commands().items():
+        told = " ".join(command.get_help(context).split())
+        assert not re.search(r"\[default: [^]]*\] *\[default", told), name
+
+
+def test_pages_use_the_present_names_of_options() -> None:
+    root = Path(__file__).parents[2]
+    stale = []
+    for page in [root / "README.md", *sorted((root / "docs").rglob("*.md"))]:
+        text = page.read_text(encoding="utf-8").replace("\\\n", " ")
+        for name, typed in re.findall(r"milepost +([a-z-]+)([^`#|;\n]*)", text):
+            words = re.split(r"[ =]", typed)
+            stale += [
+                f"{page.name}: {name} {old}" for old in moved.RENAMED.get(name, {}) if old in words
+            ]
+    assert not stale

@@ -248,7 +248,7 @@ def test_what_is_missing_is_said() -> None:
     assert "nothing can be said of the event" in text
     assert "The results were not split" in text
     assert "no measured honest performances" in text
-    assert "no ledger was kept" in text
+    assert "No ledger was kept" in text
     assert "The command was not told." in text
     assert "No reply is attached." in text
     text = seen(html(VIEWS["bare full"]))

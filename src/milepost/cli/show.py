@@ -328,6 +328,7 @@ def print_table(
     whole: Sequence[str] = (),
     keep: Sequence[str] = (),
     drop_first: Sequence[str] = (),
+    elsewhere: str = "-o FILE writes them",
 ) -> None:
     """Print a table for people, as wide as the terminal allows; numbers stand to the right.
 
@@ -347,6 +348,8 @@ def print_table(
         Columns that are never left out.
     drop_first
         Columns that can be spared, the rarest first.
+    elsewhere
+        Where columns that are left out can be found.
     """
     from rich import box
     from rich.console import Console
@@ -379,7 +382,7 @@ def print_table(
     lost = [name for place, name in enumerate(columns) if place not in places]
     if lost:
         names = ", ".join(lost)
-        say(f"no room for: {names} (a wider terminal shows them, -o FILE writes them)")
+        say(f"no room for: {names} (a wider terminal shows them, {elsewhere})")
 
 
 def say(text: str, *, err: bool = False) -> None:

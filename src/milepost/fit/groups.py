@@ -77,7 +77,7 @@ def split_decisions(
     missing = [name for name in by if name not in frame.columns]
     if missing:
         raise TableError(
-            f"there is no column {', '.join(missing)} to part by; found {', '.join(frame.columns)}"
+            f"there is no column {', '.join(missing)} to group by; found {', '.join(frame.columns)}"
             f"{did_you_mean(missing[0], frame.columns)}"
         )
     is_spreads = isinstance(frame.schema.get("values"), pl.List)

@@ -130,8 +130,8 @@ def notes_section(view: CheckView, names: Labels) -> Text:
     if view.calibration is not None:
         setup = f" ({view.calibration.setup_text})" if view.calibration.setup_text else ""
         about.append(f"Calibration {view.calibration.name}{setup}.")
-    looks = names.scrub(view.looks) or "no ledger was kept, so how often is not known."
-    about.append(f"Looks: {looks}")
+    unknown = "No ledger was kept, so how many looks were taken is not known."
+    about.append(names.scrub(view.looks) or unknown)
     return Text("\n".join(f"- {_sentence(line)}" for line in about), "Notes")
 
 

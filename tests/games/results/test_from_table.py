@@ -180,6 +180,11 @@ def test_mapped_column_that_is_missing_is_named() -> None:
         results_of_table(_table(score=[1]), {"time": "datum"})
 
 
+def test_misspelt_column_brings_a_suggestion() -> None:
+    with pytest.raises(TableError, match=r"no column 'tme' .*; did you mean time\?"):
+        results_of_table(_table(score=[1]), {"time": "tme"})
+
+
 def test_needed_fields_that_are_missing_are_named() -> None:
     with pytest.raises(TableError, match="no column for time, player_2: map them, as time=COLUMN"):
         results_of_table(pl.DataFrame({"player_1": ["A"], "score": [1]}))

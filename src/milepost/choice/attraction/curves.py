@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 
 from milepost.errors import InputError
+from milepost.io.suggest import did_you_mean
 from milepost.kernels import kernel
 
 INVEXP, IPA, IPB, SECHA, SECHB = range(5)
@@ -40,6 +41,7 @@ def curve_codes(name: str) -> tuple[int, int]:
     if not 1 <= len(parts) <= 2 or any(part not in CURVES for part in parts):
         raise InputError(
             f"a curve is one of {', '.join(CURVES)}, or a mixture as in 'invexp+ipb'; got {name!r}"
+            f"{did_you_mean(name, CURVES)}"
         )
     return CURVES[parts[0]], CURVES[parts[1]] if len(parts) == 2 else NO_CURVE
 

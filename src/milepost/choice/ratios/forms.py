@@ -25,6 +25,7 @@ from milepost.choice.ratios.blend import solve_blend
 from milepost.choice.ratios.powers import solve_powers
 from milepost.choice.spreads import Floats, Ints
 from milepost.errors import InputError
+from milepost.io.suggest import did_you_mean
 from milepost.kernels import kernel
 
 SHARES, POWERS, PRODUCT, BLEND = range(4)
@@ -40,7 +41,9 @@ def ratio_code(name: str) -> int:
         If there is no such model.
     """
     if name not in RATIOS:
-        raise InputError(f"the ratio is one of {', '.join(RATIOS)}, got {name!r}")
+        raise InputError(
+            f"the ratio is one of {', '.join(RATIOS)}, got {name!r}{did_you_mean(name, RATIOS)}"
+        )
     return RATIOS[name]
 
 

@@ -133,7 +133,7 @@ def _show_champions(folder: Path) -> None:
         title=f"Highest skill of all time, in Elo, by {known.games:,} results of 1850-2023 (not "
         "made here: these figures come with the package)",
     )
-    typer.echo(
+    show.say(
         "± is the standard deviation with the levels of the eras taken as known; these are not: "
         "see docs/history.md"
     )
@@ -190,4 +190,5 @@ def _show_ratings(folder: Path) -> None:
         "true Elo",
         whole=columns[1:],
         drop_first=("games", "error", "match %"),
+        elsewhere="ratings.csv has them",
     )

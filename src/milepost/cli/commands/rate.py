@@ -27,7 +27,7 @@ def rate(
             metavar="GROUPING",
             help="player, game, event, year, phase, colour, opponent, opponent-band, time-control, "
             "result, clock, move-range, milepost; repeatable, all combine; none = everything in "
-            "one.  [default: player]",
+            "one.",
             show_default="player",
         ),
     ] = None,

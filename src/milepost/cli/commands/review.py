@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 STORE = "evaluations"
 """Where evaluations are kept, if nothing else is said."""
+_ON_THE_PAGE = "the page has them"
+"""Here --output writes moves, not these tables."""
 
 
 def review(
@@ -131,7 +133,7 @@ def review(
         _show(found)
         if found.calibration is not None:
             for first, second in pairs:
-                typer.echo(str(found.difference(first, second)))
+                show.say(str(found.difference(first, second)))
     if not quiet:
         for note in found.notes:
             show.say(f"note: {note}", err=True)
@@ -216,9 +218,9 @@ def _show(found: Review) -> None:
     if found.calibration is not None:
         from milepost import api
 
-        typer.echo(api.review.trap_sentence(found.trap_sums))
+        show.say(api.review.trap_sentence(found.trap_sums))
         for pool, change in found.changes.items():
-            typer.echo(
+            show.say(
                 f"Trend, {pool}: {change.value:+.0f} Elo from first game to last "
                 f"({change.low:+.0f} to {change.high:+.0f})."
             )
@@ -247,6 +249,7 @@ def _show_pools(found: Review) -> None:
         columns, rows, title=f"{found.name}: what the moves are worth, {found.level:.0%} intervals",
         whole=columns[1:], keep=["rating (Elo)", "turns", "on its scale"],
         drop_first=["games", "the player"],
+        elsewhere=_ON_THE_PAGE,
     )  # fmt: skip
 
 
@@ -273,6 +276,7 @@ def _show_groups(found: Review, frame: Any, name: str, title: str) -> None:
     show.print_table(
         columns, rows, title=title, whole=[each for each in columns if each != "note"],
         keep=["turns", "against equals", "note"], drop_first=["best %", "decided"],
+        elsewhere=_ON_THE_PAGE,
     )  # fmt: skip
 
 
@@ -295,6 +299,8 @@ def _show_costly(found: Review) -> None:
             ]
         )
     columns = ["played", "better", "found", "lost", "equals", "date", "against", "link"]
+    if not any(row[-1] for row in rows):
+        columns, rows = columns[:-1], [row[:-1] for row in rows]
     doubt = ""
     if len(found.costly) and found.costly["looked_depth"].is_null().all() and found.costly_note:
         doubt = " (not confirmed by a deeper search)"
@@ -303,6 +309,7 @@ def _show_costly(found: Review) -> None:
         "there, and how often equals find the better move",
         whole=[each for each in columns if each != "against"], keep=["better", "found", "lost"],
         drop_first=["link", "date"],
+        elsewhere=_ON_THE_PAGE,
     )  # fmt: skip
 
 
@@ -323,6 +330,7 @@ def _show_games(found: Review, most: int = 15) -> None:
         "error)" if rated else "Games: points lost beyond what equals lose",
         whole=["date", "score", "turns", "own play", "theirs"],
         keep=["own play", "in words", "points cost"], drop_first=["theirs", "date"],
+        elsewhere=_ON_THE_PAGE,
     )  # fmt: skip
 
 

@@ -106,7 +106,10 @@ def results_of_table(
         elif value in frame.columns:
             fields[name] = pl.col(value)
         else:
-            raise TableError(f"no column {value!r} (for {name}); found {', '.join(frame.columns)}")
+            raise TableError(
+                f"no column {value!r} (for {name}); found {', '.join(frame.columns)}"
+                f"{did_you_mean(value, frame.columns)}"
+            )
     # A score that was mapped in one way is not to be had in another from a column by chance.
     ways = (("score",), POINTS, COUNTS)
     mapped = [way for way in ways if all(name in fields for name in way)]
