@@ -55,7 +55,7 @@ def test_a_guess_with_a_board_that_fits_eighty_columns(engine_path: Path, tmp_pa
     ("words", "told"),
     [
         (["play", "--plan", "deep"], "--plan"),
-        (["play", "--think-time", "slow"], "ThinkTime"),
+        (["play", "--think-time", "slow"], "--think-time"),
         (["guess", "nonsense"], "not a position"),
         (["match", "1600", "--elo", "-o", "x.pgn"], "--elo"),
         (["match", "--elo 1600", "--elo much", "-o", "x.pgn"], "much"),

@@ -76,7 +76,7 @@ def test_one_performance_in_full(store: Path, tmp_path: Path) -> None:
         (["--report", "page.docx"], "HTML or PDF"),
         (["--elo", "Quillfeather"], "NAME=ELO"),
         (["--elo", "Nobody Known=2000"], "Nobody Known"),
-        (["--sort", "guilt"], "seed, name or index"),
+        (["--sort", "guilt"], "--sort: expected one of seed, name, index"),
         (["--player", "Nobody Known", "--full"], "Nobody Known"),
         (["--reply", "missing.txt", "--report", "x.html"], "cannot read the reply"),
         (["--reply", "missing.txt"], "--report"),

@@ -54,7 +54,7 @@ def test_rank_now_with_doubles_elo_and_a_minimum(saved: Path) -> None:
     assert "skill in Elo" in shown
     assert "Fischer, Robert" in shown
     assert "Gligorić, Svetozar" in shown
-    assert "perhaps one person: Tal, Mihail; Tal Mikhail" in told
+    assert "Perhaps one person: Tal, Mihail; Tal Mikhail" in told
     assert "Elo = " in told
     assert "from that line" in told
     assert "1 more have fewer than 30 games" in told  # the namesake
@@ -161,12 +161,15 @@ def test_norms_and_scores(saved: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("norm", "fischer", "spassky", "--title", "XM"), "expected a title of GM, IM, WGM, WIM"),
+        (
+            ("norm", "fischer", "spassky", "--title", "XM"),
+            "expected one of GM, IM, WGM, WIM",
+        ),
         (("norm", "fischer", "spassky", "--score", "3"), "expected a score from 0 to 1, got 3"),
         (("norm", "fischer", "spassky", "--colours", "wx"), "expected letters w and b"),
         (("norm", "fischer", "spassky=high"), "expected a rating behind ="),
         (("norm", "fischer", "spassky", "--at", "1985"), "no rating of Spassky, Boris is known"),
-        (("rank", "--scale", "fide"), "expected a scale of points, results, elo"),
+        (("rank", "--scale", "fide"), "--scale: expected one of points, results, elo"),
     ],
 )
 def test_what_cannot_be_is_refused(saved: Path, arguments: tuple[str, ...], words: str) -> None:

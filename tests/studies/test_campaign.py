@@ -17,7 +17,7 @@ from studies.campaign.mutate import damaged_bytes, damaged_rows, damaged_tree
 from milepost.errors import InputError
 
 NUMBERS = {"pgn": 30, "compressed": 20, "results": 60, "spreads": 60, "calibration": 10,
-           "store": 10, "uci": 100}  # fmt: skip
+           "store": 10, "uci": 100, "upload": 1}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", KINDS)

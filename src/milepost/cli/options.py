@@ -14,7 +14,8 @@ from milepost.cli import show
 def choice(name: str, values: Sequence[str], help: str, **more: Any) -> Any:  # noqa: A002
     """Return an option that takes one of a few words.
 
-    A misspelt word is refused with a suggestion before anything is read; shells complete the words.
+    Case does not matter. A misspelt word is refused with a suggestion before anything is read;
+    shells complete the words.
 
     Parameters
     ----------
@@ -50,13 +51,19 @@ def _among(name: str, values: tuple[str, ...]) -> Callable[..., Any]:
         from milepost.errors import InputError
         from milepost.io.suggest import did_you_mean
 
-        for typed in given if isinstance(given, list | tuple) else [given]:
-            if typed not in values:
+        words = {value.casefold(): value for value in values}
+
+        def word_of(typed: str) -> str:
+            if typed.casefold() not in words:
                 raise InputError(
                     f"{name}: expected one of {', '.join(values)}; got {typed!r}"
                     f"{did_you_mean(typed, values)}"
                 )
-        return given
+            return words[typed.casefold()]
+
+        if isinstance(given, list | tuple):
+            return [word_of(typed) for typed in given]
+        return word_of(given)
 
     return check
 

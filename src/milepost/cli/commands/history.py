@@ -87,7 +87,7 @@ def history(
 
     Writes curves with -o, or keeps the history with --save for rank, compare, plot and others.
 
-    All results are held in memory, about 300 bytes a game. With --set cluster=auto, Parquet results
+    All results are held in memory, about 240 bytes a game. With --set cluster=auto, Parquet results
     are fitted on a Ray cluster in --workers slices of time, each of which holds its own games only
     (needs milepost[cluster]); with cluster=HOST:PORT on the one there.
 
