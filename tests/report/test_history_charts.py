@@ -86,7 +86,7 @@ def test_lines_are_solid_dashed_and_dotted(history: History) -> None:
     assert [mark.get("strokeDash") for mark in lines] == [None, [7, 4], [2, 3], None]
     bare = marks(curves_chart(plain, band="none"))
     assert {m["type"] for m in bare} == {"line", "text"}
-    hard = [row for rows in datasets(curves_chart(points)) for row in rows if row["hard"]]
+    hard = [row for rows in datasets(curves_chart(points)) for row in rows if row.get("hard")]
     assert hard
     assert all(row["hard"] == pytest.approx(row["mean"] + row["margin_mean"]) for row in hard)
     with pytest.raises(InputError, match="band"):
