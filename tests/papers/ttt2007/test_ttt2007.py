@@ -217,8 +217,8 @@ def test_champions(lively: Folder, tmp_path: Path) -> None:
     assert found == [HOLDS, HOLDS, HOLDS, HOLDS, FAILS, HOLDS]
     weak = world(tmp_path, skill={"Morphy, Paul": 800.0, "Kasparov, Gary": 1000.0,
                                   "Kramnik, Vladimir": 2200.0})  # fmt: skip
-    found = verdicts("2007-champions", weak)
-    assert [found[place] for place in (0, 1, 3)] == [FAILS, FAILS, FAILS]
+    weaker = verdicts("2007-champions", weak)
+    assert [weaker[place] for place in (0, 1, 3)] == [FAILS, FAILS, FAILS]
 
 
 def test_curves_are_drawn_and_judged(lively: Folder) -> None:
