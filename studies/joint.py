@@ -50,8 +50,6 @@ LEARNED = TTT.for_chess()
 FIXED = replace(LEARNED, newcomers=None)
 BOOK_CUT = 15
 """The deeper cut of book moves: turns from this move on."""
-STRONG, ALL_BEFORE = 2400.0, 1990
-"""The history of all time has the games of two players of this Elo; before this year all games."""
 MASTERS = 2150.0
 """From here on every period has players."""
 
@@ -152,11 +150,8 @@ def _period_of() -> pl.Expr:
 class Fitted:
     """A history of results, to which move evidence can be joined in several ways."""
 
-    def __init__(self, first: int, last: int, model: TTT, *, strong: bool = False) -> None:
+    def __init__(self, first: int, last: int, model: TTT) -> None:
         games = read_games(first, last).filter(~pl.col("fast"))
-        if strong:
-            both = (pl.col("elo_1") >= STRONG) & (pl.col("elo_2") >= STRONG)
-            games = games.filter((pl.col("year") < ALL_BEFORE) | both.fill_null(False))
         self.frame = games.select(
             "time", "player_1", "player_2", "score", "first_mover",
             weight=pl.lit(1.0), event=pl.lit(None, dtype=pl.String),
@@ -312,13 +307,10 @@ def _printed_levels() -> dict[str, Any]:
 
 
 def long(folder: Path) -> None:
-    """1850-2023: the top ten, famous comparisons, with the champions' title matches.
-
-    Games of the strong decide it; those of everybody else would take most of the time.
-    """
+    """1850-2023: the top ten, famous comparisons, with the champions' title matches."""
     table = pl.read_parquet(KEPT / "sites.parquet")
     champions = pl.read_parquet(KEPT / "sites_champions.parquet")
-    results = Fitted(1850, 2023, LEARNED, strong=True)
+    results = Fitted(1850, 2023, LEARNED)
     first = results.joined(pl.concat([table, champions], how="diagonal_relaxed"))
     # The champions have no Elo: their sites are taken again where the history expects them.
     turns = decisions(folder / "champions.parquet", setup=_setup(folder))

@@ -169,8 +169,8 @@ def _best(figures: Figures) -> str:
     found = figures["long"]
     title = sum(row["turns"] for row in found["champions"])
     return (
-        f"{found['games']:,} games of 1850–2023 (all before 1990, then of two players of 2400 "
-        f"or more), {found['turns']:,} turns, {title:,} of them of title matches.\n\n"
+        f"{found['games']:,} games of 1850–2023, {found['turns']:,} turns, "
+        f"{title:,} of them of title matches.\n\n"
         f"{_table(heads, rows)}"
     )
 
