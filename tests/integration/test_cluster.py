@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import signal
 import stat
 import sys
@@ -15,6 +14,7 @@ from typing import Any
 
 import chess
 import pytest
+from tests.integration.ray_token import TOKEN
 
 from milepost.analysis.engine.setup import find_engine
 from milepost.analysis.plans import make_plan
@@ -106,7 +106,7 @@ def ray_nodes(engine: Path) -> Iterator[TwoNodes]:
         # Despite its name: off means that Ray uses the loopback address, on any system.
         patch.setenv("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
         patch.setenv("RAY_AUTH_MODE", "token")
-        patch.setenv("RAY_AUTH_TOKEN", secrets.token_hex(32))
+        patch.setenv("RAY_AUTH_TOKEN", TOKEN)
         patch.delenv("RAY_ADDRESS", raising=False)
         ray = pytest.importorskip("ray", reason="no Ray: pip install milepost[cluster]")
         from ray.cluster_utils import Cluster
