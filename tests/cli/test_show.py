@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 import rich.console
+from typer.testing import CliRunner
 
 from milepost.cli import show
+from milepost.cli.app import app
 from milepost.io.progress import Progress
 
 COLUMNS = ("player", "rating", "interval", "turns", "matched %", "mean error", "warnings")
@@ -150,3 +152,12 @@ def test_times_as_people_say_them() -> None:
     assert [show.duration(seconds) for seconds in (0.4, 59, 200, 7500)] == [
         "0 s", "59 s", "3 min 20 s", "2 h 5 min",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("extra", [[], ["--no-such-option"]])
+def test_a_quiet_command_silences_nothing_after_it(
+    extra: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    CliRunner().invoke(app, ["calibrations", "-q", *extra])
+    show.note("still told")
+    assert "still told" in capsys.readouterr().err

@@ -57,8 +57,13 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         show.reset_volume()
+        ctx.call_on_close(show.reset_volume)  # -q is for this command, not for the process
         args = moved.renamed(guide.name_of(ctx), args)
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except Exception:
+            show.reset_volume()  # click closes no context whose arguments it refuses
+            raise
 
     def get_help_option(self, ctx: Any) -> Any:
         return _plain_help(super().get_help_option(ctx))

@@ -33,7 +33,7 @@ _NAMED = {
 
 
 class _Volume:
-    """How much the running command says: set by -q and -v, reset when a command begins."""
+    """How much the running command says: set by -q and -v, reset when a command ends."""
 
     quiet = False
     verbose = False
