@@ -125,7 +125,7 @@ def check(
     """Compare performances with honest play, for fair-play review.
 
     Screens every player of an event; --player NAME --full also tests one performance in full. Each
-    figure comes with its false-alarm rate and power. It is evidence, never a verdict on a person.
+    figure comes with its false-alarm rate and power. It is evidence, never a judgement on a person.
     """
     from milepost import api
     from milepost.errors import InputError
