@@ -5,7 +5,7 @@
     python -m studies.fair_play_deep power DATA --store DIR --deep DIR --pull FILE -o FILE
 
 *pull*: how honest players of part *estimate* are drawn to the move of a deep search (`--deep`: a
-store of `milepost analyse --plan multipv --width 1 --depth 14`), and their evidence ratios, each
+store of `milepost analyse --plan multipv --width 1 --depth 12`), and their evidence ratios, each
 with lines measured on the other events alone. *engines*: games of engines, as if players of 2700
 and 2850 had played them. *power*: honest games in which moves are replaced. Only figures are
 written, no names.
@@ -37,12 +37,15 @@ from milepost.fairplay.deep_look import (
 from milepost.fairplay.honest import honest_players
 from milepost.fairplay.juries import best_moves
 from milepost.fairplay.performances import Board, Performance, make_board, performance
+from milepost.fairplay.simulate import Simulator, weighed_draws
 from milepost.io.files import write_text
 
 ENOUGH = 0.95
 """Performances are taken whose deep moves are known on so many turns."""
 LEAST_TURNS = 100
 LEAST_TURNS_OF_A_GAME = 15
+REPEATS = 12
+"""Replacements of the same performance."""
 
 
 def tell(text: str) -> None:
@@ -50,14 +53,19 @@ def tell(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
+def deep_setups(store: Path, depth: int) -> list[str]:
+    """The set-ups of a store that search one line to a depth."""
+    known = mp.open_store(store).known_setups()
+    plan = f"multipv depth {depth} width 1"
+    return [key for key, about in known.items() if about.get("plan") == plan]
+
+
 def deep_options(store: Path, depth: int, found: mp.Decisions) -> Ints:
     """The deep search's option on each turn; -1 = not known."""
     stored = mp.open_store(store)
-    plan = f"multipv depth {depth} width 1"
-    setups = [key for key, about in stored.known_setups().items() if about.get("plan") == plan]
     assert found.moves is not None
     best: list[str | None] = [None] * len(found)
-    for setup in setups:
+    for setup in deep_setups(store, depth):
         more = best_moves(stored, setup, found.table["position"])
         best = [old or new for old, new in zip(best, more, strict=True)]
     return np.array(
@@ -107,6 +115,8 @@ def honest_performances(given: argparse.Namespace) -> Found:
             continue
         kept = found.filter(pl.col("mover").is_in(movers.implode()))
         board = make_board(kept.table, calibration, honest)
+        assert kept.moves is not None
+        given.moves_of[id(board)] = kept.moves.to_list()
         answer[name] = list(looked_at(board, deep[keep.to_numpy()]))
         tell(f"{name}: {len(answer[name])} performances")
     return {name: each for name, each in answer.items() if each}
@@ -157,8 +167,8 @@ def study_pull(given: argparse.Namespace) -> dict[str, Any]:
             for one, its in single_games(real, deep):
                 single = DeepSimulator(one, its, pull)
                 games.append(single.evidence(single.played).ln_e)
-        tell(f"{name}: {[round(row['ln_e'], 2) for row in rows[-len(those):]]}")
-    pull = measure_pull(everybody, given.depth)
+        tell(f"{name}: {[round(row['ln_e'], 2) for row in rows[-len(those) :]]}")
+    pull = measure_pull(everybody, given.depth, deep_setups(given.deep, given.depth)[0])
     ln_e = []
     for those in found.values():
         for real, deep in those:
@@ -167,8 +177,9 @@ def study_pull(given: argparse.Namespace) -> dict[str, Any]:
     made = {**pull.made, "events": sorted(found), "plan": given.plan,
             "calibration": given.calibration}  # fmt: skip
     shipped = DeepPull(
-        pull.depth, pull.agreed, pull.other, pull.sd, pull.rests_on, np.sort(ln_e), made
-    )
+        pull.depth, pull.agreed, pull.other, pull.sd, pull.setup, pull.rests_on, np.sort(ln_e),
+        made,
+    )  # fmt: skip
     return {
         "calibration": given.calibration,
         "pull": shipped.to_dict(),
@@ -205,23 +216,86 @@ def study_engines(given: argparse.Namespace) -> dict[str, Any]:
     return {"calibration": given.calibration, "engines": rows}
 
 
+def study_power(given: argparse.Namespace) -> dict[str, Any]:
+    """Honest performances with moves of the deep search, or of another engine (`--others`).
+
+    Noticed: at the threshold of simulated honest people on the same turns, one in 100 and in 1,000,
+    by the ratio with the deep look and, in the same draws, without it.
+    """
+    pull = DeepPull.from_dict(json.loads(given.pull.read_text(encoding="utf-8"))["pull"])
+    rows = []
+    for name, those in honest_performances(given).items():
+        for real, deep in those:
+            rng = np.random.default_rng([2011, len(rows)])
+            look, plain = DeepSimulator(real, deep, pull), Simulator(real)
+            drawn = [weighed_draws(each, rng, given.draws) for each in (look, plain)]
+            limits = [[one.threshold("ln_e", rate) for one in drawn] for rate in (1e-2, 1e-3)]
+            helpers = {"the deep search": deep}
+            for place, store in enumerate(given.others):
+                helpers[given.called[place]] = _options_of(store, real, given)
+            for who, move in helpers.items():
+                known = move >= 0
+                if known.mean() < ENOUGH:
+                    continue
+                for share in (0.1, 0.2, 0.4, 1.0):
+                    hits = []
+                    for _ in range(1 if share == 1 else REPEATS):
+                        mask = known & (rng.random(len(move)) < share)
+                        picked = np.where(mask, move, look.played)
+                        both = [each.evidence(picked).ln_e for each in (look, plain)]
+                        hits.append([[x >= y for x, y in zip(both, at, strict=True)]
+                                     for at in limits])  # fmt: skip
+                    share_of = np.mean(hits, axis=0)
+                    rows.append(
+                        {"elo": real.rating, "turns": len(real), "games": real.games, "help": who,
+                         "share": share, "plays_best": float((move == 0)[known].mean()),
+                         "plays_deep": float((move == deep)[known].mean()),
+                         "deep_1e-2": share_of[0][0], "plain_1e-2": share_of[0][1],
+                         "deep_1e-3": share_of[1][0], "plain_1e-3": share_of[1][1]}
+                    )  # fmt: skip
+            tell(f"{name}: {rows[-1]}")
+    return {"calibration": given.calibration, "draws": given.draws, "rows": rows}
+
+
+def _options_of(store: Path, real: Performance, given: argparse.Namespace) -> Ints:
+    """What another engine plays on the turns of a performance; -1 = not known."""
+    stored = mp.open_store(store)
+    setup = stored.query("select setup, count(*) as n from evaluations group by setup")
+    best = best_moves(stored, setup.sort("n")["setup"][-1], real.board.table[real.rows]["position"])
+    names = given.moves_of[id(real.board)]
+    return np.array(
+        [names[row].index(move) if move in names[row] else -1
+         for row, move in zip(real.rows.tolist(), best, strict=True)], dtype=np.int64,
+    )  # fmt: skip
+
+
 def main() -> None:
     """Run a study."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    studies = {"pull": study_pull, "engines": study_engines}
+    studies = {"pull": study_pull, "engines": study_engines, "power": study_power}
     parser.add_argument("study", choices=list(studies))
     parser.add_argument("data", type=Path, nargs="+")
     parser.add_argument("--store", type=Path, required=True, action="append", help="repeatable")
     parser.add_argument("--deep", type=Path, required=True, help="store of the deep search")
-    parser.add_argument("--depth", type=int, default=14)
+    parser.add_argument("--depth", type=int, default=12)
     parser.add_argument("--plan", default="bullet")
     parser.add_argument("--calibration", default="stockfish15.1-bullet")
     parser.add_argument("--events", nargs="*", default=[])
     parser.add_argument("--pull", type=Path, help="what the study pull wrote")
+    parser.add_argument(
+        "--others",
+        type=Path,
+        action="append",
+        default=[],
+        help="a store of another engine's best moves; repeatable",
+    )
+    parser.add_argument("--called", action="append", default=[], help="its name")
+    parser.add_argument("--draws", type=int, default=200)
     parser.add_argument("-o", "--output", type=Path, required=True)
     given = parser.parse_args()
+    given.moves_of = {}
     write_text(given.output, json.dumps(studies[given.study](given), indent=1) + "\n")
 
 

@@ -30,7 +30,14 @@ from milepost.errors import InputError
 from milepost.fairplay.deep_pull import DEPTH, MIDDLE, UNIT, DeepPull
 from milepost.fairplay.evidence import Chosen, Evidence, gather
 from milepost.fairplay.performances import Performance
-from milepost.fairplay.simulate import Help, Simulator, running_sums
+from milepost.fairplay.simulate import (
+    Help,
+    PowerCell,
+    Simulator,
+    power_table,
+    running_sums,
+    weighed_draws,
+)
 
 DEEP: Final = "a deep search"
 """What the assistant is called."""
@@ -82,6 +89,13 @@ class DeepSimulator(Simulator):
             _joined([gather(self.turns, each, games) for each in chosen])
             for games in range(1, self.turns.games + 1)
         ]
+
+    def expected_share(self, deep: Ints) -> float:
+        """Return how often honest players of the rating take the deep move where it is known."""
+        known = deep >= 0
+        at = (self.offsets[:-1] + deep)[known]
+        by_node = [np.exp(ln_p[at]).mean(axis=0) for ln_p in self._tilted]
+        return float(_WEIGHTS @ np.array(by_node) @ np.exp(self.turns.prior))
 
     @cached_property
     def played(self) -> Ints:
@@ -154,7 +168,7 @@ def deep_turns(real: Performance, deep: Ints) -> DeepTurns:
     )
 
 
-def measure_pull(those: Sequence[DeepTurns], depth: int = DEPTH) -> DeepPull:
+def measure_pull(those: Sequence[DeepTurns], depth: int = DEPTH, setup: str = "") -> DeepPull:
     """Measure how honest players are drawn to the deep move.
 
     The two lines by maximum likelihood (Newton's method; P(hit) = p e^b / (1 - p + p e^b) is a
@@ -196,11 +210,79 @@ def measure_pull(those: Sequence[DeepTurns], depth: int = DEPTH) -> DeepPull:
         agreed=(float(beta[0]), float(beta[1])),
         other=(float(beta[2]), float(beta[3])),
         sd=float(np.sqrt(max(spare, 0.0))),
+        setup=setup,
         rests_on=(
             f"{len(those)} performances, {len(p):,} turns, {min(ratings):.0f} to "
             f"{max(ratings):.0f} Elo"
         ),
         made={"errors": np.sqrt(np.diag(np.linalg.inv(curve))).round(4).tolist()},
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class DeepTest:
+    """One performance under the deep look."""
+
+    ln_e: float
+    """Logarithm of the evidence ratio with the deep look."""
+    ln_e_worst: float
+    """Logarithm of the worst-case ratio."""
+    ln_e_both: float
+    """Logarithm of the mean of the ratios without and with the deep look: an e-value as well."""
+    played: float
+    """How often the deep move was played."""
+    expected: float
+    """How often honest players of this rating play it on these turns."""
+    turns: int
+    """Turns whose deep move is known."""
+    p_simulated: float
+    """How often simulated honest players have as large a ratio with the deep look."""
+    p_simulated_se: float
+    """Its standard error."""
+    power: tuple[PowerCell, ...]
+    """How often help by the deep search would have been noticed."""
+    sequence: tuple[float, ...]
+    """Logarithm of the ratio with the deep look after each game."""
+    pull: DeepPull
+    """The honest players that were compared with."""
+
+
+def deep_test(
+    real: Performance, deep: Ints, pull: DeepPull, rng: np.random.Generator, *, draws: int = 250
+) -> DeepTest:
+    """Look deep at one performance.
+
+    Parameters
+    ----------
+    real
+        The performance.
+    deep
+        The deep search's option of each turn; -1 = not known.
+    pull
+        How honest players are drawn to it.
+    rng
+        The source of chance.
+    draws
+        Honest performances to simulate, and as many helped ones.
+    """
+    look = DeepSimulator(real, deep, pull)
+    found = look.evidence(look.played)
+    drawn = weighed_draws(look, rng, draws)
+    p, error = drawn.tail("ln_e", found.ln_e)
+    known = deep >= 0
+    return DeepTest(
+        ln_e=found.ln_e,
+        ln_e_worst=found.ln_e_worst,
+        ln_e_both=ln_mean(real.evidence.ln_e, found.ln_e),
+        played=float((look.played == deep)[known].mean()),
+        expected=look.expected_share(deep),
+        turns=int(known.sum()),
+        # No tail is known to be smaller than one draw's weight at this place.
+        p_simulated=max(p, float(np.exp(-max(found.ln_e, 0.0))) / len(drawn.ln_e)),
+        p_simulated_se=error,
+        power=tuple(power_table(look, drawn, rng, assistants=(DEEP,), draws=max(draws // 5, 20))),
+        sequence=tuple(each.ln_e for each in look.follow(look.played)),
+        pull=pull,
     )
 
 

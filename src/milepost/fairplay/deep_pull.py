@@ -10,7 +10,7 @@ import numpy as np
 
 from milepost.choice.spreads import Floats
 
-DEPTH: Final = 14
+DEPTH: Final = 12
 """Plies of the deep look: one line, the best move alone."""
 MIDDLE, UNIT = 2200.0, 400.0
 """Lines over the rating: at 2200, and by how much they rise with 400 points."""
@@ -29,6 +29,8 @@ class DeepPull:
     """b where it is another."""
     sd: float
     """σ: how b varies from player to player."""
+    setup: str = ""
+    """Digest of the engine's set-up that it was measured with: of no other is anything known."""
     rests_on: str = ""
     """What it was measured on."""
     ln_e: Floats = field(default_factory=lambda: np.empty(0))
@@ -59,6 +61,7 @@ class DeepPull:
             "agreed": list(self.agreed),
             "other": list(self.other),
             "sd": self.sd,
+            "setup": self.setup,
             "rests_on": self.rests_on,
             "ln_e": [round(float(value), 4) for value in np.sort(self.ln_e)],
             "made": dict(self.made),
@@ -73,6 +76,7 @@ class DeepPull:
             agreed=(first[0], first[1]),
             other=(second[0], second[1]),
             sd=float(values["sd"]),
+            setup=str(values["setup"]),
             rests_on=str(values["rests_on"]),
             ln_e=np.sort(np.array(values["ln_e"], dtype=np.float64)),
             made=dict(values["made"]),
