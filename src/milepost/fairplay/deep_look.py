@@ -44,6 +44,8 @@ DEEP: Final = "a deep search"
 _AT: Final = np.array([-np.sqrt(3.0), 0.0, np.sqrt(3.0)])
 _WEIGHTS: Final = np.array([1 / 6, 2 / 3, 1 / 6])
 """Three points with the first five moments of a normal distribution (Gauss and Hermite)."""
+LEAST_SD: Final = 0.2
+"""σ is never taken for less: a few performances do not show how players differ."""
 _MOST_STEPS = 50
 
 
@@ -209,13 +211,16 @@ def measure_pull(those: Sequence[DeepTurns], depth: int = DEPTH, setup: str = ""
         depth=depth,
         agreed=(float(beta[0]), float(beta[1])),
         other=(float(beta[2]), float(beta[3])),
-        sd=float(np.sqrt(max(spare, 0.0))),
+        sd=max(LEAST_SD, float(np.sqrt(max(spare, 0.0)))),
         setup=setup,
         rests_on=(
             f"{len(those)} performances, {len(p):,} turns, {min(ratings):.0f} to "
             f"{max(ratings):.0f} Elo"
         ),
-        made={"errors": np.sqrt(np.diag(np.linalg.inv(curve))).round(4).tolist()},
+        made={
+            "sd_squared": round(spare, 4),
+            "errors": np.sqrt(np.diag(np.linalg.inv(curve))).round(4).tolist(),
+        },
     )
 
 
