@@ -86,16 +86,6 @@ def looked_at(board: Board, deep: Ints) -> Iterator[tuple[Performance, Ints]]:
             yield real, mine
 
 
-def single_games(real: Performance, deep: Ints) -> Iterator[tuple[Performance, Ints]]:
-    """Yield the games of a performance, each by itself."""
-    ids = real.board.table["game_id"].to_numpy()
-    where = dict(zip(real.rows.tolist(), deep.tolist(), strict=True))
-    for game in real.game_ids:
-        one = performance(real.board, real.player, keep=ids == game)
-        if len(one) >= LEAST_TURNS_OF_A_GAME:
-            yield one, np.array([where[row] for row in one.rows.tolist()], dtype=np.int64)
-
-
 Found = dict[str, list[tuple[Performance, Ints]]]
 
 
@@ -164,9 +154,10 @@ def study_pull(given: argparse.Namespace) -> dict[str, Any]:
             rows.append({"elo": real.rating, "turns": len(real), "games": real.games,
                          "played": float((look.played == deep).mean()), "ln_e": ln_e,
                          "ln_e_before": real.evidence.ln_e})  # fmt: skip
-            for one, its in single_games(real, deep):
-                single = DeepSimulator(one, its, pull)
-                games.append(single.evidence(single.played).ln_e)
+            lengths = np.diff(real.turns.starts)
+            games += [each.ln_e for each, turns_of in zip(
+                look.each_game(look.played), lengths, strict=True
+            ) if turns_of >= LEAST_TURNS_OF_A_GAME]  # fmt: skip
         tell(f"{name}: {[round(row['ln_e'], 2) for row in rows[-len(those) :]]}")
     pull = measure_pull(everybody, given.depth, deep_setups(given.deep, given.depth)[0])
     ln_e = []

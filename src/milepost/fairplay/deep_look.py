@@ -18,7 +18,7 @@ more assistant, the evidence ratio is again a Bayes factor with everything fixed
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
@@ -27,8 +27,9 @@ from scipy.special import logsumexp
 
 from milepost.choice.spreads import Floats, Ints
 from milepost.errors import InputError
+from milepost.fairplay import menu
 from milepost.fairplay.deep_pull import DEPTH, MIDDLE, UNIT, DeepPull
-from milepost.fairplay.evidence import Chosen, Evidence, gather
+from milepost.fairplay.evidence import Chosen, Evidence, gather, one_game
 from milepost.fairplay.performances import Performance
 from milepost.fairplay.simulate import (
     Help,
@@ -83,13 +84,29 @@ class DeepSimulator(Simulator):
         parts = [gather(self.turns, Chosen(ln_p[at], self.helped[:, at])) for ln_p in self._tilted]
         return _joined(parts)
 
-    def follow(self, picked: Ints) -> list[Evidence]:
-        """Return the evidence after each game, carried forward."""
+    def each_game(self, picked: Ints) -> list[Evidence]:
+        """Return the evidence of each game by itself."""
         at = self.offsets[:-1] + picked
         chosen = [Chosen(ln_p[at], self.helped[:, at]) for ln_p in self._tilted]
+        weights = menu.weights(self.helped.shape[0] - len(menu.HELPERS))
         return [
-            _joined([gather(self.turns, each, games) for each in chosen])
-            for games in range(1, self.turns.games + 1)
+            _joined(
+                [
+                    Evidence(*one_game(self.turns, each, game), self.turns.prior, weights)
+                    for each in chosen
+                ]
+            )
+            for game in range(self.turns.games)
+        ]
+
+    def follow(self, picked: Ints) -> list[Evidence]:
+        """Return the evidence after each game, carried forward."""
+        games = self.each_game(picked)
+        helped = np.cumsum([each.helped for each in games], axis=0)
+        alone = np.cumsum([each.alone for each in games], axis=0)
+        return [
+            replace(each, helped=helped[place], alone=alone[place])
+            for place, each in enumerate(games)
         ]
 
     def expected_share(self, deep: Ints) -> float:

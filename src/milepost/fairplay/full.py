@@ -153,7 +153,8 @@ def full_test(
     pull = real.board.honest.deep
     looked = None
     if deep is not None and pull is not None:
-        looked = deep_test(real, deep, pull, rng, draws=max(draws // 4, 20))
+        # Chance of its own: the other figures are the same with and without the deep look.
+        looked = deep_test(real, deep, pull, rng.spawn(1)[0], draws=max(draws // 4, 20))
     return FullTest(
         performance=real,
         index=screen(real),
