@@ -6,8 +6,8 @@
 
 *pull*: how honest players of part *estimate* are drawn to the move of a deep search (`--deep`: a
 store of `milepost analyse --plan multipv --width 1 --depth 12`), and their evidence ratios, each
-with lines measured on the other events alone. *engines*: games of engines, as if players of 2700
-and 2850 had played them. *power*: honest games in which moves are replaced. Only figures are
+with lines measured on the others alone. *engines*: games of engines, as if players of
+certain ratings had played them. *power*: honest games in which moves are replaced. Only figures are
 written, no names.
 """
 
@@ -137,7 +137,7 @@ def rates(those: list[DeepTurns]) -> list[dict[str, Any]]:
 
 
 def study_pull(given: argparse.Namespace) -> dict[str, Any]:
-    """Measure the pull, and the ratios of honest performances with that of the other events."""
+    """Measure the pull, and the ratios of honest performances with that of the others."""
     found = honest_performances(given)
     turns = {name: [deep_turns(*each) for each in those] for name, those in found.items()}
     everybody = [each for those in turns.values() for each in those]
@@ -145,9 +145,9 @@ def study_pull(given: argparse.Namespace) -> dict[str, Any]:
     games: list[float] = []
     rows = []
     for name, those in found.items():
-        others = [each for other, mine in turns.items() if other != name for each in mine]
-        pull = measure_pull(others, given.depth)
-        for real, deep in those:
+        for place, (real, deep) in enumerate(those):
+            others = [each for each in everybody if each is not turns[name][place]]
+            pull = measure_pull(others, given.depth)
             look = DeepSimulator(real, deep, pull)
             ln_e = look.evidence(look.played).ln_e
             whole.append(ln_e)
@@ -175,13 +175,13 @@ def study_pull(given: argparse.Namespace) -> dict[str, Any]:
         "calibration": given.calibration,
         "pull": shipped.to_dict(),
         "rates": rates(everybody),
-        "other_events": {"performances": about_e(whole), "player_games": about_e(games)},
+        "measured_on_others": {"performances": about_e(whole), "player_games": about_e(games)},
         "rows": rows,
     }
 
 
 def study_engines(given: argparse.Namespace) -> dict[str, Any]:
-    """Engines' games as if players of 2700 and 2850 had played them."""
+    """Engines' games as if players of certain ratings had played them."""
     calibration = mp.load_calibration(given.calibration)
     honest = honest_players(calibration)
     pull = DeepPull.from_dict(json.loads(given.pull.read_text(encoding="utf-8"))["pull"])
@@ -189,7 +189,7 @@ def study_engines(given: argparse.Namespace) -> dict[str, Any]:
     for games in given.data:
         found = mp.decisions(games, given.store[0], plan=given.plan)
         deep = deep_options(given.deep, given.depth, found)
-        for rating in (2700, 2850):
+        for rating in given.ratings:
             table = found.table.with_columns(pl.lit(rating, dtype=pl.Int32).alias("mover_elo"))
             for real, mine in looked_at(make_board(table, calibration, honest), deep):
                 look = DeepSimulator(real, mine, pull)
@@ -274,6 +274,8 @@ def main() -> None:
     parser.add_argument("--plan", default="bullet")
     parser.add_argument("--calibration", default="stockfish15.1-bullet")
     parser.add_argument("--events", nargs="*", default=[])
+    parser.add_argument("--ratings", type=int, nargs="*", default=[1600, 2000, 2400, 2700, 2850],
+                        help="what the engines claim to be")  # fmt: skip
     parser.add_argument("--pull", type=Path, help="what the study pull wrote")
     parser.add_argument(
         "--others",
