@@ -35,26 +35,12 @@ HEAT: Literal["cividis"] = "cividis"
 ENDINGS = (".svg", ".png", ".pdf", ".html", ".json")
 """The endings that `save_chart` knows."""
 
-_NEUTRAL = {
-    "#222222": "ink", "#222": "ink", "#000000": "ink", "#000": "ink", "black": "ink",
-    "#555555": "quiet", "#888888": "line", "#888": "line", "#dddddd": "faint", "#ddd": "faint",
-    "#ffffff": "paper", "#fff": "paper", "white": "paper", "#e9e9e9": "band",
-    "#d2d2d2": "inner", "#9a9a9a": "line",
-}  # fmt: skip
-"""Colours of text, axes and paper: these follow light and dark, those of the data do not."""
-_COLOURED = re.compile(r'\b(fill|stroke)="([^"]+)"')
-FOLLOW_STYLE = (
-    "<style>:root{--chart-ink:#222;--chart-quiet:#555;--chart-line:#888;--chart-faint:#ddd;"
-    "--chart-band:#e9e9e9;--chart-inner:#d2d2d2;--chart-paper:transparent}"
-    "@media (prefers-color-scheme:dark){:root{--chart-ink:#e6e6e6;--chart-quiet:#b4b4b4;"
-    "--chart-line:#8a8f96;--chart-faint:#3a3e44;--chart-band:#2a2e33;--chart-inner:#3a3f46}}"
-    "</style>"
-)
-"""For a picture by itself; a page has the same in its own style."""
-
 _FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 _PPI = 144
 _FEW_YEARS = 8
+_FEW_QUARTERS = 9
+_FIRST_YEAR = 1000
+"""Times before it are numbers of seasons or rounds, not years."""
 _FACES = re.compile(r' font-(?:weight|style)="[^"]*"')
 _AUTOMATIC = re.compile(r'"(param|view|concat|layer)_(\d+)"')
 
@@ -110,6 +96,10 @@ DARK = {
 """What becomes of the colours of a chart on a dark page."""
 
 
+IN_PAGES = 'figure svg:not([style*="background"])'
+"""The charts of a page that turn dark with it: heat maps keep their paper."""
+
+
 def dark_rules(scope: str) -> str:
     """Return style rules that turn the charts of a page dark where its reader prefers that.
 
@@ -133,13 +123,22 @@ def dark_rules(scope: str) -> str:
 def year_axis(field: str = "year", ends: tuple[float, float] | None = None) -> alt.X:
     """Return a horizontal axis of years: no thousands mark, no zero, no empty ends.
 
-    With the ends of a few years only whole ones are marked: parts of one would all read alike.
+    With the ends of a few years only whole ones are marked: parts of one would all read alike. Of
+    two years or so the quarters are.
     """
     import altair as alt
 
     scale = alt.Scale(zero=False, nice=False)
     axis = alt.Axis(format="d", tickCount=10)
-    if ends is not None and ends[1] - ends[0] < _FEW_YEARS:
+    months_known = ends is not None and ends[0] > _FIRST_YEAR and any(end % 1 for end in ends)
+    if ends is not None and months_known and ends[1] - ends[0] < _FEW_QUARTERS / 4:
+        first, last = math.ceil(4 * ends[0]), math.floor(4 * ends[1])
+        months = "['Jan', 'Apr', 'Jul', 'Oct'][round(4 * datum.value) % 4]"
+        axis = alt.Axis(
+            values=[quarter / 4 for quarter in range(first, last + 1)],
+            labelExpr=f"{months} + ' ' + floor(datum.value + 0.01)",
+        )
+    elif ends is not None and ends[1] - ends[0] < _FEW_YEARS:
         whole = [float(year) for year in range(math.ceil(ends[0]), math.floor(ends[1]) + 1)]
         axis = alt.Axis(format="d", values=whole)
     return alt.X(f"{field}:Q", title=None, axis=axis, scale=scale)
@@ -174,19 +173,6 @@ def spec_of(chart: alt.TopLevelMixin) -> dict[str, Any]:
 
     answer: dict[str, Any] = json.loads(_AUTOMATIC.sub(renumber, text))
     return answer
-
-
-def follow_scheme(svg: str) -> str:
-    """Return a picture whose text, axes and paper follow the page's light or dark.
-
-    The page, or `FOLLOW_STYLE` in the picture, says what ``--chart-ink`` and its like are.
-    """
-
-    def variable(found: re.Match[str]) -> str:
-        name = _NEUTRAL.get(found[2].lower())
-        return found[0] if name is None else f'{found[1]}="var(--chart-{name})"'
-
-    return _COLOURED.sub(variable, svg)
 
 
 def _is_heat_map(part: Any) -> bool:
@@ -231,10 +217,8 @@ def svg_text(
     if not alone:
         # A fixed size would not shrink on a narrow screen; the view box keeps the shape.
         size = r'^(<svg\b[^>]*?) width="(\d+)" height="\d+"'
-        fixed = _is_heat_map(spec)
-        paper = ";background:#fff" if fixed else ""
+        paper = ";background:#fff" if _is_heat_map(spec) else ""
         text = re.sub(size, rf'\1 style="max-width:\2px{paper}"', text)
-        text = text if fixed else follow_scheme(text)
     if title is not None:
         text = re.sub(
             r"^(<svg\b[^>]*)>",

@@ -45,6 +45,7 @@ async function ask(moves) {
   }
   busy = false;
   chosen = null;
+  if (!now) return; // the server never answered: there is nothing to draw
   draw();
   guess();
 }
@@ -162,6 +163,10 @@ function go(move) {
 board.addEventListener("click", (event) => {
   const square = event.target.closest("[data-square]")?.dataset.square;
   if (square) { focus = square; touch(square); }
+});
+// However a square got the focus, the arrow keys go on from there.
+board.addEventListener("focusin", (event) => {
+  focus = event.target.closest("[data-square]")?.dataset.square ?? focus;
 });
 board.addEventListener("dragstart", (event) => {
   const square = event.target.closest("[data-square]").dataset.square;
