@@ -35,22 +35,28 @@ HEAT: Literal["cividis"] = "cividis"
 ENDINGS = (".svg", ".png", ".pdf", ".html", ".json")
 """The endings that `save_chart` knows."""
 
-_NEUTRAL = {
-    "#222222": "ink", "#222": "ink", "#000000": "ink", "#000": "ink", "black": "ink",
-    "#555555": "quiet", "#888888": "line", "#888": "line", "#dddddd": "faint", "#ddd": "faint",
-    "#ffffff": "paper", "#fff": "paper", "white": "paper", "#e9e9e9": "band",
-    "#d2d2d2": "inner", "#9a9a9a": "line",
+_SCHEME = {
+    INK: ("ink", "#e8e8e8"), PAPER: ("paper", "#17191c"), FAINT: ("faint", "#3a3f45"),
+    "#555555": ("quiet", "#b4b8bd"), "#777777": ("dim", "#9a9fa5"), "#888888": ("line", "#8d939a"),
+    "#9A9A9A": ("edge", "#8d939a"), "#E9E9E9": ("band", "#2b2f34"), "#D2D2D2": ("inner", "#4a4f55"),
+    "#0072B2": ("blue", "#56aee8"), "#D55E00": ("red", "#f08a3c"), "#009E73": ("green", "#3fc79b"),
+    "#CC79A7": ("pink", "#e39ac3"), "#E69F00": ("amber", "#f0b838"), "#56B4E9": ("sky", "#8fd0f7"),
+    "#5D3A9B": ("violet", "#a98be0"), "#7F7F7F": ("grey", "#a8a8a8"),
+    "#93c4e6": ("pale", "#2f6f9c"), "#4d7896": ("steel", "#8db7d4"),
 }  # fmt: skip
-"""Colours of text, axes and paper: these follow light and dark, those of the data do not."""
+"""The colours of charts: what each is called in a style, and what it is on a dark page."""
+_ALSO = {"#222": INK, "#000": INK, "#000000": INK, "black": INK, "#fff": PAPER, "white": PAPER,
+         "#ddd": FAINT, "#888": "#888888"}  # fmt: skip
+_NAMES = {colour.lower(): f"var(--chart-{name})" for colour, (name, _) in _SCHEME.items()}
+_NAMES |= {short: _NAMES[colour.lower()] for short, colour in _ALSO.items()}
 _COLOURED = re.compile(r'\b(fill|stroke)="([^"]+)"')
-FOLLOW_STYLE = (
-    "<style>:root{--chart-ink:#222;--chart-quiet:#555;--chart-line:#888;--chart-faint:#ddd;"
-    "--chart-band:#e9e9e9;--chart-inner:#d2d2d2;--chart-paper:transparent}"
-    "@media (prefers-color-scheme:dark){:root{--chart-ink:#e6e6e6;--chart-quiet:#b4b4b4;"
-    "--chart-line:#8a8f96;--chart-faint:#3a3e44;--chart-band:#2a2e33;--chart-inner:#3a3f46}}"
-    "</style>"
+_HEX = re.compile(r'"(#[0-9a-fA-F]{3,6})"')
+CHART_STYLE = (
+    f":root{{{''.join(f'--chart-{name}:{colour};' for colour, (name, _) in _SCHEME.items())}}}\n"
+    "@media screen and (prefers-color-scheme:dark){:root{"
+    f"{''.join(f'--chart-{name}:{dark};' for name, dark in _SCHEME.values())}}}}}\n"
 )
-"""For a picture by itself; a page has the same in its own style."""
+"""What the colours of `follow_scheme` are in the light and in the dark; paper is always light."""
 
 _FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 _PPI = 144
@@ -84,7 +90,12 @@ def theme() -> dict[str, Any]:
             "titleColor": INK,
             "labelLimit": 260,
         },
-        "header": {"labelFontSize": 13, "titleFontSize": 13, "labelColor": INK},
+        "header": {
+            "labelFontSize": 13,
+            "titleFontSize": 13,
+            "labelColor": INK,
+            "titleColor": INK,
+        },
         "title": {
             "fontSize": 15,
             "subtitleFontSize": 12,
@@ -93,41 +104,11 @@ def theme() -> dict[str, Any]:
             "subtitleColor": "#555555",
             "offset": 12,
         },
+        "mark": {"color": PALETTE[0]},
         "line": {"strokeWidth": 2},
         "point": {"size": 45, "filled": True},
         "text": {"fontSize": 12, "color": INK},
     }
-
-
-DARK = {
-    INK: "#e8e8e8", PAPER: "#17191c", FAINT: "#3a3f45", "#888888": "#8d939a", "#555555": "#b4b8bd",
-    "#E9E9E9": "#2b2f34", "#D2D2D2": "#4a4f55", "#9A9A9A": "#8d939a",
-    "#000": "#e8e8e8", "black": "#e8e8e8", "white": "#17191c",
-    "#0072B2": "#56aee8", "#D55E00": "#f08a3c", "#009E73": "#3fc79b", "#CC79A7": "#e39ac3",
-    "#E69F00": "#f0b838", "#56B4E9": "#8fd0f7", "#5D3A9B": "#a98be0", "#7F7F7F": "#a8a8a8",
-    "#93c4e6": "#2f6f9c", "#4d7896": "#8db7d4",
-}  # fmt: skip
-"""What becomes of the colours of a chart on a dark page."""
-
-
-def dark_rules(scope: str) -> str:
-    """Return style rules that turn the charts of a page dark where its reader prefers that.
-
-    Colours stand in a chart as attributes, which rules of the page overrule; on paper, and in a
-    file of its own, a chart stays as it was drawn.
-
-    Parameters
-    ----------
-    scope
-        Selects the pictures, as in ``figure svg``.
-    """
-    lines = ["@media screen and (prefers-color-scheme: dark) {"]
-    lines += [
-        f'  {scope} [{name}="{colour}" i] {{ {name}: {dark}; }}'
-        for colour, dark in DARK.items()
-        for name in ("fill", "stroke")
-    ]
-    return "\n".join([*lines, "}"]) + "\n"
 
 
 def year_axis(field: str = "year", ends: tuple[float, float] | None = None) -> alt.X:
@@ -177,16 +158,11 @@ def spec_of(chart: alt.TopLevelMixin) -> dict[str, Any]:
 
 
 def follow_scheme(svg: str) -> str:
-    """Return a picture whose text, axes and paper follow the page's light or dark.
+    """Return a picture whose colours follow the light or dark of its page.
 
-    The page, or `FOLLOW_STYLE` in the picture, says what ``--chart-ink`` and its like are.
+    `CHART_STYLE`, in the page or in the picture, says what ``--chart-ink`` and its like are.
     """
-
-    def variable(found: re.Match[str]) -> str:
-        name = _NEUTRAL.get(found[2].lower())
-        return found[0] if name is None else f'{found[1]}="var(--chart-{name})"'
-
-    return _COLOURED.sub(variable, svg)
+    return _COLOURED.sub(lambda at: f'{at[1]}="{_NAMES.get(at[2].lower(), at[2])}"', svg)
 
 
 def _is_heat_map(part: Any) -> bool:
@@ -204,8 +180,9 @@ def _is_heat_map(part: Any) -> bool:
 
 
 def svg_text(
-    chart: alt.TopLevelMixin, *, title: str | None = None, prefix: str = "", alone: bool = True
-) -> str:
+    chart: alt.TopLevelMixin, *, title: str | None = None, prefix: str = "", alone: bool = True,
+    headed: bool = False,
+) -> str:  # fmt: skip
     """Return a chart as SVG.
 
     Parameters
@@ -219,10 +196,14 @@ def svg_text(
     alone
         Whether it is a file of its own; else it shrinks with the page, and follows its light and
         dark.
+    headed
+        Whether a heading stands above it; then its own title is left out, not its subtitle.
     """
     import vl_convert
 
     spec = spec_of(chart)
+    if headed:
+        _drop_title(spec)
     text: str = vl_convert.vegalite_to_svg(spec)
     # The renderer counts ids up from the start of the process.
     for place, name in enumerate(dict.fromkeys(re.findall(r'\bid="([^"]+)"', text))):
@@ -247,6 +228,13 @@ def svg_text(
     return text
 
 
+def _drop_title(spec: dict[str, Any]) -> None:
+    title = spec.pop("title", None)
+    subtitle = title.get("subtitle") if isinstance(title, dict) else None
+    if subtitle:
+        spec["title"] = {**title, "text": "", "subtitle": subtitle}
+
+
 def save_chart(chart: alt.TopLevelMixin, path: str | Path) -> None:
     """Write a chart; the ending says how: svg, png, pdf, html (works off line) or json.
 
@@ -269,28 +257,32 @@ def save_chart(chart: alt.TopLevelMixin, path: str | Path) -> None:
         # faces of type it writes them in random order: so all text has the plain one here.
         data = vl_convert.svg_to_pdf(_FACES.sub("", svg_text(chart)))
     elif ending == ".html":
-        page = vl_convert.vegalite_to_html(spec_of(chart), bundle=True, renderer="svg")
-        data = _alone_in_a_page(page)
+        data = _alone_in_a_page(spec_of(chart))
     else:
         data = (json.dumps(spec_of(chart), ensure_ascii=False, indent=1) + "\n").encode("utf-8")
     write_bytes(target, data)
 
 
-def _alone_in_a_page(text: str) -> bytes:
-    """Let a chart in a page of its own shrink on a phone, and turn dark where that is preferred."""
+def _alone_in_a_page(spec: dict[str, Any]) -> bytes:
+    """Let a chart in a page of its own shrink on a phone, and follow light and dark."""
+    import vl_convert
+
     style = (
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="color-scheme" content="light dark">\n<style>\n'
-        "body { margin: 0.5rem; }\n"
+        '<meta name="color-scheme" content="light dark">\n'
+        f"<style>\n{CHART_STYLE}"
+        "body { margin: 0.5rem; background: var(--chart-paper); }\n"
         # vega-embed writes its own styles later: these must win.
         ".vega-embed { display: block !important; max-width: 100%; overflow-x: auto; }\n"
         ".vega-embed svg { max-width: 100%; height: auto !important; }\n"
         # As in our pages, a phone moves a chart sideways: shrunk, it could not be read.
         "@media (max-width: 40rem) { .vega-embed svg { max-width: none; min-width: 34rem; } }\n"
-        "@media screen and (prefers-color-scheme: dark) {\n"
-        f"  body, .vega-embed svg {{ background: {DARK[PAPER]} !important; }}\n}}\n"
-        f"{dark_rules('.vega-embed svg')}</style>\n"
+        "</style>\n"
     )
+    if not _is_heat_map(spec):
+        named = _HEX.sub(lambda at: f'"{_NAMES.get(at[1].lower(), at[1])}"', json.dumps(spec))
+        spec = json.loads(named)
+    text: str = vl_convert.vegalite_to_html(spec, bundle=True, renderer="svg")
     # Behind the first tag: further down the text of a script may hold tags too.
     return text.replace("<head>", f"<head>\n{style}", 1).encode("utf-8")
 

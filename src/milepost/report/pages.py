@@ -164,9 +164,11 @@ def page_text(page: Page) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     ).get_template("page.html")
+    from milepost.report.charts import CHART_STYLE
+
     numbers = count()
     sections = [_section(section, numbers) for section in page.sections]
-    style = (_HERE / "page.css").read_text(encoding="utf-8")
+    style = CHART_STYLE + (_HERE / "page.css").read_text(encoding="utf-8")
     if any(isinstance(section, Boards) for section in page.sections):
         style += (_HERE / "boards.css").read_text(encoding="utf-8")
     if any(isinstance(section, Beside | Sheet | Fold) for section in page.sections):
@@ -276,8 +278,9 @@ def _svg(section: Chart, number: int) -> Any:
     from milepost.report.charts import svg_text
 
     text = svg_text(
-        section.chart, title=section.alt or section.title, prefix=f"chart{number}-", alone=False
-    )
+        section.chart, title=section.alt or section.title, prefix=f"chart{number}-", alone=False,
+        headed=bool(section.title),
+    )  # fmt: skip
     # Drawn by our own renderer from a specification; texts in it are escaped there.
     return Markup(text)  # noqa: S704
 

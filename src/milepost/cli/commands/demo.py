@@ -152,7 +152,6 @@ def _show_champions(folder: Path) -> None:
 def _show_ratings(folder: Path) -> None:
     from milepost import api
     from milepost.report.charts import save_chart
-    from milepost.report.rating_charts import bars_chart
 
     decisions = api.decisions.decisions(folder / "turns.parquet", folder / "evaluations")
     decisions.save(folder / "spreads.parquet")
@@ -160,10 +159,7 @@ def _show_ratings(folder: Path) -> None:
     ratings.save(folder / "ratings.csv")
     ratings.report(folder / "ratings.html")
     table = ratings.shown.sort("rating", descending=True, nulls_last=True)
-    labelled = table.with_columns(table["player"].alias("label"))
-    save_chart(
-        bars_chart(labelled, labelled["label"].to_list(), ratings.level), folder / "ratings.svg"
-    )
+    save_chart(ratings.plot(), folder / "ratings.svg")
     rows: list[list[Any]] = [
         [
             row["player"],
