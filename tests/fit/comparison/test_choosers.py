@@ -47,7 +47,7 @@ def test_among_equals_the_probability_is_uniform() -> None:
     # Two choosers of one truth: each is said to be better with any probability equally often.
     rng = np.random.default_rng(2011)
     chances = []
-    for _ in range(60):
+    for _ in range(40):
         parts = [decisions(150, 2.0, rng) for _ in range(2)]
         one, two = losses([fitted(part) for part in parts], parts).rows(named=True)
         chances.append(chance_of_less(one["loss"], one["se"], two["loss"], two["se"]))
