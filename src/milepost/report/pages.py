@@ -165,6 +165,8 @@ def page_text(page: Page) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     ).get_template("page.html")
+    from milepost.report.charts import CHART_STYLE
+
     numbers = count()
     sections = [_section(section, numbers) for section in page.sections]
     style = (_HERE / "page.css").read_text(encoding="utf-8") + dark_rules(IN_PAGES)
@@ -275,8 +277,9 @@ def _svg(section: Chart, number: int) -> Any:
     from markupsafe import Markup
 
     text = svg_text(
-        section.chart, title=section.alt or section.title, prefix=f"chart{number}-", alone=False
-    )
+        section.chart, title=section.alt or section.title, prefix=f"chart{number}-", alone=False,
+        headed=bool(section.title),
+    )  # fmt: skip
     # Drawn by our own renderer from a specification; texts in it are escaped there.
     return Markup(text)  # noqa: S704
 
