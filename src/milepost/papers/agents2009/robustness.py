@@ -28,8 +28,8 @@ from milepost.papers.statistics import Estimate, first_options, mean_of
 
 DEEP = "quick"
 """The plan with the paper's depth of ten."""
-OTHER = "multipv"
-"""The plan of another engine's evaluations."""
+OTHER = "apart"
+"""The plan of another engine's evaluations: Toga II gives values in no other."""
 SHALLOW = 6
 WIDTHS = (3, 5, 10, 20)
 BANDS = (2000.0, 2300.0, 2500.0)
