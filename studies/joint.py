@@ -340,7 +340,11 @@ def long(folder: Path) -> None:
 
 
 def _shown(history: History) -> dict[str, str]:
-    return {key: key.replace(",", ", ").replace(",  ", ", ") for key in history._lives.names}
+    return {key: _spaced(key) for key in history._lives.names}
+
+
+def _spaced(key: str) -> str:
+    return key.replace(",", ", ").replace(",  ", ", ")
 
 
 def _turns_of_champions(table: pl.DataFrame) -> list[dict[str, Any]]:
@@ -371,7 +375,7 @@ def _top_ten(history: History, scale: str) -> list[dict[str, Any]]:
         following = peaks[place + 1]
         answer = history.compare(player, following[0], time, following[1], scale=scale)
         belief = answer.first
-        row = {"player": player, "year": time, "value": value, "sd": belief.sd,
+        row = {"player": _spaced(player), "year": time, "value": value, "sd": belief.sd,
                "beats next": answer.probability}  # fmt: skip
         if scale == "joint":
             row["turns"] = int(
