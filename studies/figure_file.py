@@ -1,0 +1,56 @@
+"""The file of figures that a study leaves behind: the tables of the docs are written from it."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from milepost.io.files import write_text
+
+FOLDER = Path(__file__).parent / "figures"
+
+
+@dataclass(frozen=True)
+class FigureFile:
+    """A JSON file with a part for each question of a study."""
+
+    path: Path
+    """Where it is."""
+
+    def all(self) -> dict[str, Any]:
+        """Return all parts; empty if there is no file yet."""
+        known: dict[str, Any] = {}
+        if self.path.exists():
+            known = json.loads(self.path.read_text(encoding="utf-8"))
+        return known
+
+    def part(self, name: str) -> dict[str, Any]:
+        """Return one part; empty if there is none yet."""
+        return dict(self.all().get(name, {}))
+
+    def keep(self, name: str, found: dict[str, Any]) -> None:
+        """Put one part into the file; the others stay."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        known = self.all() | {name: found}
+        text = json.dumps(
+            _rounded(known), indent=1, ensure_ascii=False, sort_keys=True, default=str
+        )
+        # One row of a table a line.
+        text = re.sub(r"\[\s+([^\[\]{}]*?)\s+\]", lambda row: f"[{' '.join(row[1].split())}]", text)
+        write_text(self.path, text + "\n")
+
+
+def _rounded(value: Any) -> Any:
+    """Six digits are more than anybody can read out of these figures."""
+    if isinstance(value, dict):
+        return {str(name): _rounded(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_rounded(each) for each in value]
+    return float(f"{value:.6g}") if isinstance(value, float) else value
+
+
+BOT = FigureFile(FOLDER / "bot.json")
+"""Of `studies.bot_games`, `studies.bot_endings` and `studies.bot_likeness`."""
