@@ -149,6 +149,7 @@ def measure(
                 "played_log_loss": -np.log(plays[chosen][inside]).mean(),
                 "loss": lost[inside].mean(),
                 "loss_bot": _expected(np.minimum(loss, 10.0), p, spreads)[inside].mean(),
+                "loss_played": _expected(np.minimum(loss, 10.0), plays, spreads)[inside].mean(),
                 "skill_level": skill["level"],
                 "skill_loss": skill["loss"],
                 "skill_match": skill["match"],

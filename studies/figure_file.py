@@ -1,9 +1,10 @@
-"""The file of figures that a study leaves behind: the tables of the docs are written from it."""
+"""The file of figures that a study leaves behind, and the blocks of a page written from it."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from milepost.io.files import write_text
 
 FOLDER = Path(__file__).parent / "figures"
+_BLOCK = re.compile(r"(<!-- figures: ([\w ]+) -->\n).*?(<!-- end -->)", re.S)
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,20 @@ def _rounded(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_rounded(each) for each in value]
     return float(f"{value:.6g}") if isinstance(value, float) else value
+
+
+def fill(text: str, write: Callable[[str], str]) -> str:
+    """Return a page with what stands in its blocks written anew.
+
+    A block stands between ``<!-- figures: NAME -->`` and ``<!-- end -->``.
+    """
+    return _BLOCK.sub(lambda block: f"{block[1]}{write(block[2])}\n{block[3]}", text)
+
+
+def as_table(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    """Return a table in Markdown."""
+    lines = ["| " + " | ".join(row) + " |" for row in (heads, *rows)]
+    return "\n".join([lines[0], "|" + "---|" * len(heads), *lines[1:]])
 
 
 BOT = FigureFile(FOLDER / "bot.json")
