@@ -13,6 +13,7 @@ from milepost.fairplay.full import FullTest
 from milepost.fairplay.screen import NOTICED_FALSE_ALARMS
 from milepost.fairplay.simulate import PowerCell
 from milepost.intrinsic.calibration.player_variation import PUBLISHED_AD, PUBLISHED_MM
+from milepost.io.shown import interval_text
 from milepost.report.check_charts import evidence_chart, power_chart
 from milepost.report.check_view import (
     LONG_REPLY,
@@ -23,7 +24,6 @@ from milepost.report.check_view import (
     count_text,
     exact,
     index_section,
-    interval_text,
     notes_section,
     odds_text,
     of_100,

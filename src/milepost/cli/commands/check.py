@@ -8,6 +8,7 @@ import typer
 
 from milepost.cli import decisions as shared
 from milepost.cli import options, show
+from milepost.io.shown import interval_text
 
 if TYPE_CHECKING:
     from milepost.api.decisions import Decisions
@@ -272,7 +273,7 @@ def _show(found: Check, *, names: bool, order: str) -> None:
                 points(row["elo"]),
                 row["turns"],
                 row["games"],
-                f"{points(row['rating'])} ({points(row['low'])}-{points(row['high'])})",
+                f"{points(row['rating'])} ({interval_text(row['low'], row['high'], to='-')})",
                 "" if row["index"] is None else f"{row['index']:.1f}",
                 "" if row["p"] is None else words.p_text(row["p"]),
                 "" if row["ln_e"] is None else words.ratio_text(row["ln_e"]),

@@ -11,6 +11,7 @@ import typer
 from milepost.cli import decisions as shared
 from milepost.cli import options, show
 from milepost.cli.commands.rate import points
+from milepost.io.shown import interval_text
 
 if TYPE_CHECKING:
     from milepost.api.decisions import Decisions
@@ -222,7 +223,7 @@ def _show(found: Review) -> None:
         for pool, change in found.changes.items():
             show.say(
                 f"Trend, {pool}: {change.value:+.0f} Elo from first game to last "
-                f"({change.low:+.0f} to {change.high:+.0f})."
+                f"({interval_text(change.low, change.high, form='+.0f')})."
             )
 
 
@@ -231,15 +232,14 @@ def _show_pools(found: Review) -> None:
     for row in found.summary.iter_rows(named=True):
         there = ""
         if row["pool_rating"] is not None:
-            there = (
-                f"{row['pool_rating']:.0f} ({points(row['pool_low'])}-{points(row['pool_high'])})"
-            )
+            between = interval_text(row["pool_low"], row["pool_high"], to="-")
+            there = f"{row['pool_rating']:.0f} ({between})"
         rating = "none"
         if row["rating"] is not None:
-            rating = f"{row['rating']:.0f} ({points(row['low'])}-{points(row['high'])})"
+            rating = f"{row['rating']:.0f} ({interval_text(row['low'], row['high'], to='-')})"
         player = ""
         if row["player_low"] is not None or row["player_high"] is not None:
-            player = f"{points(row['player_low'])}-{points(row['player_high'])}"
+            player = interval_text(row["player_low"], row["player_high"], to="-")
         rows.append(
             [row["pool"], rating, player, there, points(row["own_rating"]), row["turns"],
              row["games"]]
@@ -259,7 +259,8 @@ def _show_groups(found: Review, frame: Any, name: str, title: str) -> None:
     for row in frame.iter_rows(named=True):
         gap = ""
         if row["gap"] is not None:
-            gap = f"{row['gap']:+.0f} ({_signed(row['gap_low'])} to {_signed(row['gap_high'])})"
+            between = interval_text(row["gap_low"], row["gap_high"], form="+.0f")
+            gap = f"{row['gap']:+.0f} ({between})"
         told = [row[name], row["turns"], row["decided"]]
         told += [points(row["rating"]) if row["rating"] is not None else "", gap] if rated else []
         told += [_beside(row["points_lost"], row["points_expected"])]
@@ -332,10 +333,6 @@ def _show_games(found: Review, most: int = 15) -> None:
         keep=["own play", "in words", "points cost"], drop_first=["theirs", "date"],
         elsewhere=_ON_THE_PAGE,
     )  # fmt: skip
-
-
-def _signed(value: float | None) -> str:
-    return "?" if value is None else f"{value:+.0f}"
 
 
 def _beside(actual: float | None, expected: float | None, digits: int = 1) -> str:
