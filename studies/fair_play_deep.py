@@ -98,8 +98,8 @@ def honest_performances(given: argparse.Namespace) -> Found:
         given.data[0], given.store, given.plan, "estimate", given.events
     ).items():
         deep = deep_options(given.deep, given.depth, found)
-        known = pl.Series(deep >= 0)
-        movers = found.table.filter(known)["mover"].unique()
+        known = found.table.select("mover", pl.Series("known", deep >= 0)).group_by("mover")
+        movers = known.agg(pl.col("known").mean()).filter(pl.col("known") >= ENOUGH)["mover"]
         keep = found.table["mover"].is_in(movers.implode())
         if not keep.any():
             continue
