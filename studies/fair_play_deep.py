@@ -3,6 +3,7 @@
     python -m studies.fair_play_deep pull DATA --store DIR ... --deep DIR [--plan bullet] -o FILE
     python -m studies.fair_play_deep engines GAMES... --store DIR --deep DIR --pull FILE -o FILE
     python -m studies.fair_play_deep power DATA --store DIR --deep DIR --pull FILE -o FILE
+    python -m studies.fair_play_deep tables FILE... -o docs/fairplay_deep.md
 
 *pull*: how honest players of part *estimate* are drawn to the move of a deep search (`--deep`: a
 store of `milepost analyse --plan multipv --width 1 --depth 12`), and their evidence ratios, each
@@ -26,6 +27,7 @@ from scripts.write_honest import read_events
 
 import milepost as mp
 from milepost.choice.spreads import Ints
+from milepost.fairplay import words
 from milepost.fairplay.deep_look import (
     DeepPull,
     DeepSimulator,
@@ -260,16 +262,140 @@ def _options_of(store: Path, real: Performance, given: argparse.Namespace) -> In
     )  # fmt: skip
 
 
+def tables(given: argparse.Namespace) -> str:
+    """Return a page of what the studies wrote."""
+    lines = [
+        "# Fair play: the deep look in figures",
+        "",
+        (
+            "Written by `python -m studies.fair_play_deep tables`; what it means: "
+            "[fairplay.md](fairplay.md)."
+        ),
+    ]
+    kinds = {"pull": _pull_lines, "engines": _engine_lines, "draws": _power_lines}
+    for path in given.data:
+        figures = json.loads(path.read_text(encoding="utf-8"))
+        kind = next(name for name in kinds if name in figures)
+        lines += ["", *kinds[kind](figures)]
+    return "\n".join(lines) + "\n"
+
+
+def _ratio(ln_e: float) -> str:
+    return words.ratio_text(ln_e)
+
+
+def _pull_lines(figures: dict[str, Any]) -> list[str]:
+    pull, honest = figures["pull"], figures["measured_on_others"]
+    lines = [
+        f"## Honest players, {figures['calibration']}",
+        "",
+        (
+            f"{pull['rests_on']}; one line to depth {pull['depth']}. How often its move was "
+            "played, and how often agents of that rating would play it:"
+        ),
+        "",
+        (
+            "| Elo | judge agrees: turns | played | agents | judge has another move: turns | played "
+            "| agents |"
+        ),
+        "|---" * 7 + "|",
+    ]
+    for low in dict.fromkeys(row["elo"] for row in figures["rates"]):
+        mine = {row["agree"]: row for row in figures["rates"] if row["elo"] == low}
+        cells = [
+            f"{row['turns']} | {row['played']:.2f} | {row['agents']:.2f}"
+            for row in (mine[True], mine[False])
+        ]
+        lines.append(f"| {low}– | {' | '.join(cells)} |")
+    errors = pull["made"]["errors"]
+    lines += [
+        "",
+        (
+            f"Pull b at 2200, and for 400 points more: {pull['agreed'][0]:.2f} ± {errors[0]:.2f} and "
+            f"{pull['agreed'][1]:+.2f} ± {errors[1]:.2f} where the judge agrees, "
+            f"{pull['other'][0]:.2f} ± {errors[2]:.2f} and {pull['other'][1]:+.2f} ± {errors[3]:.2f} "
+            f"elsewhere. Its variance from player to player: {pull['made']['sd_squared']:+.3f}; taken "
+            f"for {pull['sd'] ** 2:.2f}."
+        ),
+        "",
+        "E with the deep look, each performance with the pull of the others:",
+        "",
+        "| | n | mean ± standard error | over 20 | largest |",
+        "|---|---|---|---|---|",
+    ]
+    for name, title in (("performances", "performances"), ("player_games", "player-games")):
+        row = honest[name]
+        lines.append(
+            f"| {title} | {row['n']} | {row['mean']:.2f} ± {row['se']:.2f} | "
+            f"{row['over_20']:.1%} | {row['largest']:.1f} |"
+        )
+    return lines
+
+
+def _engine_lines(figures: dict[str, Any]) -> list[str]:
+    lines = [
+        f"## Engines as if they were players, {figures['calibration']}",
+        "",
+        (
+            "| engine | rating claimed | games | turns | plays the judge's best | the deep move | "
+            "index | E without | E with | worst case | E reported (mean of both) |"
+        ),
+        "|---" * 11 + "|",
+    ]
+    lines += [
+        f"| {row['engine']} | {row['against']} | {row['games']} | {row['turns']} | "
+        f"{row['played_best']:.0%} | {row['played_deep']:.0%} | {row['index']:.1f} | "
+        f"{_ratio(row['ln_e'])} | {_ratio(row['ln_e_deep'])} | {_ratio(row['ln_e_deep_worst'])} | "
+        f"{_ratio(row['ln_e_mean'])} |"
+        for row in figures["engines"]
+    ]
+    return lines
+
+
+def _power_lines(figures: dict[str, Any]) -> list[str]:
+    lines = [
+        f"## Honest games with replaced moves, {figures['calibration']}",
+        "",
+        (
+            f"Noticed with the deep look / without it, of {REPEATS} draws a performance (one where all "
+            f"moves are replaced), at thresholds of {figures['draws']} simulated honest and as many "
+            "helped people on the same turns."
+        ),
+        "",
+        (
+            "| helper | Elo | turns, games | plays judge's best, deep move | 1 in 100: 10% | 20% | 40% "
+            "| 100% | 1 in 1,000: 10% | 20% | 40% | 100% |"
+        ),
+        "|---" * 12 + "|",
+    ]
+    rows = figures["rows"]
+    for who, elo, turns in dict.fromkeys((r["help"], r["elo"], r["turns"]) for r in rows):
+        mine = {
+            r["share"]: r for r in rows if (r["help"], r["elo"], r["turns"]) == (who, elo, turns)
+        }
+        first = next(iter(mine.values()))
+        cells = [
+            f"{mine[share][f'deep_{rate}']:.2f} / {mine[share][f'plain_{rate}']:.2f}"
+            for rate in ("1e-2", "1e-3")
+            for share in (0.1, 0.2, 0.4, 1.0)
+        ]
+        lines.append(
+            f"| {who} | {elo:.0f} | {turns}, {first['games']} | {first['plays_best']:.0%}, "
+            f"{first['plays_deep']:.0%} | {' | '.join(cells)} |"
+        )
+    return lines
+
+
 def main() -> None:
     """Run a study."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     studies = {"pull": study_pull, "engines": study_engines, "power": study_power}
-    parser.add_argument("study", choices=list(studies))
+    parser.add_argument("study", choices=[*studies, "tables"])
     parser.add_argument("data", type=Path, nargs="+")
-    parser.add_argument("--store", type=Path, required=True, action="append", help="repeatable")
-    parser.add_argument("--deep", type=Path, required=True, help="store of the deep search")
+    parser.add_argument("--store", type=Path, action="append", default=[], help="repeatable")
+    parser.add_argument("--deep", type=Path, help="store of the deep search")
     parser.add_argument("--depth", type=int, default=12)
     parser.add_argument("--plan", default="bullet")
     parser.add_argument("--calibration", default="stockfish15.1-bullet")
@@ -289,6 +415,11 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, required=True)
     given = parser.parse_args()
     given.moves_of = {}
+    if given.study == "tables":
+        write_text(given.output, tables(given))
+        return
+    if not given.store or given.deep is None:
+        parser.error("name a store, and that of the deep search")
     write_text(given.output, json.dumps(studies[given.study](given), indent=1) + "\n")
 
 
