@@ -295,8 +295,8 @@ def _pull_lines(figures: dict[str, Any]) -> list[str]:
         ),
         "",
         (
-            "| Elo | judge agrees: turns | played | agents | judge has another move: turns | played "
-            "| agents |"
+            "| Elo | judge agrees: turns | played | agents "
+            "| judge has another move: turns | played | agents |"
         ),
         "|---" * 7 + "|",
     ]
@@ -311,11 +311,11 @@ def _pull_lines(figures: dict[str, Any]) -> list[str]:
     lines += [
         "",
         (
-            f"Pull b at 2200, and for 400 points more: {pull['agreed'][0]:.2f} ± {errors[0]:.2f} and "
-            f"{pull['agreed'][1]:+.2f} ± {errors[1]:.2f} where the judge agrees, "
-            f"{pull['other'][0]:.2f} ± {errors[2]:.2f} and {pull['other'][1]:+.2f} ± {errors[3]:.2f} "
-            f"elsewhere. Its variance from player to player: {pull['made']['sd_squared']:+.3f}; taken "
-            f"for {pull['sd'] ** 2:.2f}."
+            "The pull b at 2200, and for 400 points more: "
+            f"{pull['agreed'][0]:.2f} ± {errors[0]:.2f} and {pull['agreed'][1]:+.2f} ± {errors[1]:.2f} where the judge agrees, "
+            f"{pull['other'][0]:.2f} ± {errors[2]:.2f} and "
+            f"{pull['other'][1]:+.2f} ± {errors[3]:.2f} elsewhere. Its variance from player to "
+            f"player: {pull['made']['sd_squared']:+.3f}; taken for {pull['sd'] ** 2:.2f}."
         ),
         "",
         "E with the deep look, each performance with the pull of the others:",
@@ -357,14 +357,14 @@ def _power_lines(figures: dict[str, Any]) -> list[str]:
         f"## Honest games with replaced moves, {figures['calibration']}",
         "",
         (
-            f"Noticed with the deep look / without it, of {REPEATS} draws a performance (one where all "
-            f"moves are replaced), at thresholds of {figures['draws']} simulated honest and as many "
-            "helped people on the same turns."
+            f"Noticed with the deep look / without it, of {REPEATS} draws a performance (one where "
+            f"all moves are replaced), at thresholds of {figures['draws']} simulated honest and as "
+            "many helped people on the same turns."
         ),
         "",
         (
-            "| helper | Elo | turns, games | plays judge's best, deep move | 1 in 100: 10% | 20% | 40% "
-            "| 100% | 1 in 1,000: 10% | 20% | 40% | 100% |"
+            "| helper | Elo | turns, games | plays judge's best, deep move "
+            "| 1 in 100: 10% | 20% | 40% | 100% | 1 in 1,000: 10% | 20% | 40% | 100% |"
         ),
         "|---" * 12 + "|",
     ]
