@@ -79,6 +79,12 @@ def deep_options(store: Path, depth: int, found: mp.Decisions) -> Ints:
     )
 
 
+def known_movers(found: mp.Decisions, deep: Ints) -> pl.Series:
+    """The players whose deep moves are known: others have a few by shared openings."""
+    known = found.table.select("mover", pl.Series("known", deep >= 0)).group_by("mover")
+    return known.agg(pl.col("known").mean()).filter(pl.col("known") >= ENOUGH)["mover"]
+
+
 def looked_at(board: Board, deep: Ints) -> Iterator[tuple[Performance, Ints]]:
     """Yield the performances whose deep moves are known."""
     for player in board.players:
@@ -100,8 +106,7 @@ def honest_performances(given: argparse.Namespace) -> Found:
         given.data[0], given.store, given.plan, "estimate", given.events
     ).items():
         deep = deep_options(given.deep, given.depth, found)
-        known = found.table.select("mover", pl.Series("known", deep >= 0)).group_by("mover")
-        movers = known.agg(pl.col("known").mean()).filter(pl.col("known") >= ENOUGH)["mover"]
+        movers = known_movers(found, deep)
         keep = found.table["mover"].is_in(movers.implode())
         if not keep.any():
             continue
@@ -191,8 +196,10 @@ def study_engines(given: argparse.Namespace) -> dict[str, Any]:
     for games in given.data:
         found = mp.decisions(games, given.store[0], plan=given.plan)
         deep = deep_options(given.deep, given.depth, found)
+        keep = found.table["mover"].is_in(known_movers(found, deep).implode())
+        table, deep = found.table.filter(keep), deep[keep.to_numpy()]
         for rating in given.ratings:
-            table = found.table.with_columns(pl.lit(rating, dtype=pl.Int32).alias("mover_elo"))
+            table = table.with_columns(pl.lit(rating, dtype=pl.Int32).alias("mover_elo"))
             for real, mine in looked_at(make_board(table, calibration, honest), deep):
                 look = DeepSimulator(real, mine, pull)
                 evidence = look.evidence(look.played)
@@ -312,7 +319,8 @@ def _pull_lines(figures: dict[str, Any]) -> list[str]:
         "",
         (
             "The pull b at 2200, and for 400 points more: "
-            f"{pull['agreed'][0]:.2f} ± {errors[0]:.2f} and {pull['agreed'][1]:+.2f} ± {errors[1]:.2f} where the judge agrees, "
+            f"{pull['agreed'][0]:.2f} ± {errors[0]:.2f} and "
+            f"{pull['agreed'][1]:+.2f} ± {errors[1]:.2f} where the judge agrees, "
             f"{pull['other'][0]:.2f} ± {errors[2]:.2f} and "
             f"{pull['other'][1]:+.2f} ± {errors[3]:.2f} elsewhere. Its variance from player to "
             f"player: {pull['made']['sd_squared']:+.3f}; taken for {pull['sd'] ** 2:.2f}."
