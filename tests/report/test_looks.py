@@ -15,6 +15,7 @@ import altair as alt
 import polars as pl
 import pytest
 from tests.report.looks import Box, faults
+from tests.report.page_views import pages
 from tests.report.test_check_charts import charts as check_charts
 from tests.web.served import find_chromium, launch
 
@@ -190,7 +191,7 @@ def test_pages_are_dark_in_the_dark_and_fit_a_phone(tmp_path: Path) -> None:
     find_chromium()
     from playwright.sync_api import sync_playwright
 
-    page = Page(
+    ratings = Page(
         "Ratings",
         (
             Table("Who", RATINGS),
@@ -201,23 +202,28 @@ def test_pages_are_dark_in_the_dark_and_fit_a_phone(tmp_path: Path) -> None:
         {},
         lead="What it says.",
     )
-    write_page(page, tmp_path / "page.html")
+    made = {"ratings": ratings, **pages(CHARTS)}
+    for name, page in made.items():
+        write_page(page, tmp_path / f"{name}.html")
     save_chart(CHARTS["curves"], tmp_path / "chart.html")
     with sync_playwright() as playwright:
         browser = launch(playwright)
-        seen = browser.new_page(viewport={"width": 390, "height": 800}, color_scheme="dark")
-        for name in ("page.html", "chart.html"):
-            seen.goto((tmp_path / name).as_uri())
-            seen.wait_for_selector("svg")
-            wide = seen.evaluate("document.documentElement.scrollWidth")
-            assert wide <= 390, name
-            papers = seen.evaluate(
+        wide = browser.new_page(viewport={"width": 1280, "height": 800})
+        phone = browser.new_page(viewport={"width": 390, "height": 800}, color_scheme="dark")
+        for name in (*made, "chart"):
+            for seen, width in ((wide, 1280), (phone, 390)):
+                seen.goto((tmp_path / f"{name}.html").as_uri())
+                seen.wait_for_selector("svg")
+                assert seen.evaluate("document.documentElement.scrollWidth") <= width, name
+            # Boards have their own colours, by day and by night.
+            papers = phone.evaluate(
                 "[...document.querySelectorAll('svg > rect, svg rect.background')]"
+                ".filter(e => !e.closest('.board'))"
                 ".map(e => getComputedStyle(e).fill).concat([...document.querySelectorAll('svg')]"
                 ".map(e => getComputedStyle(e).backgroundColor))"
             )
             assert "rgb(255, 255, 255)" not in papers, name
-            inks = seen.evaluate(
+            inks = phone.evaluate(
                 "[...document.querySelectorAll('svg text')].map(e => getComputedStyle(e).fill)"
             )
             assert "rgb(34, 34, 34)" not in inks, name

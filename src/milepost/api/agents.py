@@ -384,7 +384,7 @@ class RowEngine:
     """Which engine scores the moves, and how."""
 
     plan: str = "quick"
-    """The plan: quick, standard, reference, single or multipv."""
+    """The plan, one of `milepost.analysis.plans.PLANS`."""
     depth: int | None = None
     """Another depth than the plan's own."""
     program: str | None = None

@@ -35,32 +35,12 @@ HEAT: Literal["cividis"] = "cividis"
 ENDINGS = (".svg", ".png", ".pdf", ".html", ".json")
 """The endings that `save_chart` knows."""
 
-_SCHEME = {
-    INK: ("ink", "#e8e8e8"), PAPER: ("paper", "#17191c"), FAINT: ("faint", "#3a3f45"),
-    "#555555": ("quiet", "#b4b8bd"), "#777777": ("dim", "#9a9fa5"), "#888888": ("line", "#8d939a"),
-    "#9A9A9A": ("edge", "#8d939a"), "#E9E9E9": ("band", "#2b2f34"), "#D2D2D2": ("inner", "#4a4f55"),
-    "#0072B2": ("blue", "#56aee8"), "#D55E00": ("red", "#f08a3c"), "#009E73": ("green", "#3fc79b"),
-    "#CC79A7": ("pink", "#e39ac3"), "#E69F00": ("amber", "#f0b838"), "#56B4E9": ("sky", "#8fd0f7"),
-    "#5D3A9B": ("violet", "#a98be0"), "#7F7F7F": ("grey", "#a8a8a8"),
-    "#93c4e6": ("pale", "#2f6f9c"), "#4d7896": ("steel", "#8db7d4"),
-}  # fmt: skip
-"""The colours of charts: what each is called in a style, and what it is on a dark page."""
-_ALSO = {"#222": INK, "#000": INK, "#000000": INK, "black": INK, "#fff": PAPER, "white": PAPER,
-         "#ddd": FAINT, "#888": "#888888"}  # fmt: skip
-_NAMES = {colour.lower(): f"var(--chart-{name})" for colour, (name, _) in _SCHEME.items()}
-_NAMES |= {short: _NAMES[colour.lower()] for short, colour in _ALSO.items()}
-_COLOURED = re.compile(r'\b(fill|stroke)="([^"]+)"')
-_HEX = re.compile(r'"(#[0-9a-fA-F]{3,6})"')
-CHART_STYLE = (
-    f":root{{{''.join(f'--chart-{name}:{colour};' for colour, (name, _) in _SCHEME.items())}}}\n"
-    "@media screen and (prefers-color-scheme:dark){:root{"
-    f"{''.join(f'--chart-{name}:{dark};' for name, dark in _SCHEME.values())}}}}}\n"
-)
-"""What the colours of `follow_scheme` are in the light and in the dark; paper is always light."""
-
 _FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 _PPI = 144
 _FEW_YEARS = 8
+_FEW_QUARTERS = 9
+_FIRST_YEAR = 1000
+"""Times before it are numbers of seasons or rounds, not years."""
 _FACES = re.compile(r' font-(?:weight|style)="[^"]*"')
 _AUTOMATIC = re.compile(r'"(param|view|concat|layer)_(\d+)"')
 
@@ -111,16 +91,60 @@ def theme() -> dict[str, Any]:
     }
 
 
+DARK = {
+    INK: "#e8e8e8", PAPER: "#17191c", FAINT: "#3a3f45", "#888888": "#8d939a", "#555555": "#b4b8bd",
+    "#E9E9E9": "#2b2f34", "#D2D2D2": "#4a4f55", "#9A9A9A": "#8d939a",
+    "#000": "#e8e8e8", "black": "#e8e8e8", "white": "#17191c",
+    "#0072B2": "#56aee8", "#D55E00": "#f08a3c", "#009E73": "#3fc79b", "#CC79A7": "#e39ac3",
+    "#E69F00": "#f0b838", "#56B4E9": "#8fd0f7", "#5D3A9B": "#a98be0", "#7F7F7F": "#a8a8a8",
+    "#93c4e6": "#2f6f9c", "#4d7896": "#8db7d4",
+}  # fmt: skip
+"""What becomes of the colours of a chart on a dark page."""
+
+
+IN_PAGES = 'figure svg:not([style*="background"])'
+"""The charts of a page that turn dark with it: heat maps keep their paper."""
+
+
+def dark_rules(scope: str) -> str:
+    """Return style rules that turn the charts of a page dark where its reader prefers that.
+
+    Colours stand in a chart as attributes, which rules of the page overrule; on paper, and in a
+    file of its own, a chart stays as it was drawn.
+
+    Parameters
+    ----------
+    scope
+        Selects the pictures, as in ``figure svg``.
+    """
+    lines = ["@media screen and (prefers-color-scheme: dark) {"]
+    lines += [
+        f'  {scope} [{name}="{colour}" i] {{ {name}: {dark}; }}'
+        for colour, dark in DARK.items()
+        for name in ("fill", "stroke")
+    ]
+    return "\n".join([*lines, "}"]) + "\n"
+
+
 def year_axis(field: str = "year", ends: tuple[float, float] | None = None) -> alt.X:
     """Return a horizontal axis of years: no thousands mark, no zero, no empty ends.
 
-    With the ends of a few years only whole ones are marked: parts of one would all read alike.
+    With the ends of a few years only whole ones are marked: parts of one would all read alike. Of
+    two years or so the quarters are.
     """
     import altair as alt
 
     scale = alt.Scale(zero=False, nice=False)
     axis = alt.Axis(format="d", tickCount=10)
-    if ends is not None and ends[1] - ends[0] < _FEW_YEARS:
+    months_known = ends is not None and ends[0] > _FIRST_YEAR and any(end % 1 for end in ends)
+    if ends is not None and months_known and ends[1] - ends[0] < _FEW_QUARTERS / 4:
+        first, last = math.ceil(4 * ends[0]), math.floor(4 * ends[1])
+        months = "['Jan', 'Apr', 'Jul', 'Oct'][round(4 * datum.value) % 4]"
+        axis = alt.Axis(
+            values=[quarter / 4 for quarter in range(first, last + 1)],
+            labelExpr=f"{months} + ' ' + floor(datum.value + 0.01)",
+        )
+    elif ends is not None and ends[1] - ends[0] < _FEW_YEARS:
         whole = [float(year) for year in range(math.ceil(ends[0]), math.floor(ends[1]) + 1)]
         axis = alt.Axis(format="d", values=whole)
     return alt.X(f"{field}:Q", title=None, axis=axis, scale=scale)
@@ -155,14 +179,6 @@ def spec_of(chart: alt.TopLevelMixin) -> dict[str, Any]:
 
     answer: dict[str, Any] = json.loads(_AUTOMATIC.sub(renumber, text))
     return answer
-
-
-def follow_scheme(svg: str) -> str:
-    """Return a picture whose colours follow the light or dark of its page.
-
-    `CHART_STYLE`, in the page or in the picture, says what ``--chart-ink`` and its like are.
-    """
-    return _COLOURED.sub(lambda at: f'{at[1]}="{_NAMES.get(at[2].lower(), at[2])}"', svg)
 
 
 def _is_heat_map(part: Any) -> bool:
@@ -212,10 +228,8 @@ def svg_text(
     if not alone:
         # A fixed size would not shrink on a narrow screen; the view box keeps the shape.
         size = r'^(<svg\b[^>]*?) width="(\d+)" height="\d+"'
-        fixed = _is_heat_map(spec)
-        paper = ";background:#fff" if fixed else ""
+        paper = ";background:#fff" if _is_heat_map(spec) else ""
         text = re.sub(size, rf'\1 style="max-width:\2px{paper}"', text)
-        text = text if fixed else follow_scheme(text)
     if title is not None:
         text = re.sub(
             r"^(<svg\b[^>]*)>",

@@ -265,10 +265,14 @@ def _names_of_curves(
 
 
 def _names_at_peaks(table: pl.DataFrame, x: alt.X, y: alt.Y, colour: alt.Color) -> list[Any]:
-    """The players' family names above their highest points, on a pale edge."""
+    """The players' family names above their peaks, on a pale edge.
+
+    A peak is a time that is high for sure: late years of a few games would draw names together.
+    """
     import altair as alt
 
-    peaks = table.sort("mean", descending=True).unique("player", keep="first", maintain_order=True)
+    sure = pl.col("mean") - pl.col("sd")
+    peaks = table.sort(sure, descending=True).unique("player", keep="first", maintain_order=True)
     labels = alt.Chart(peaks).transform_calculate(who="split(datum.player, ',')[0]")
     labels = labels.encode(x=x, y=y, text="who:N")
     style: dict[str, Any] = {"dy": -9, "fontSize": 13, "fontWeight": "bold"}

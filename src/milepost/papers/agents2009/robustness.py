@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,8 +29,8 @@ from milepost.papers.statistics import Estimate, first_options, mean_of
 
 DEEP = "quick"
 """The plan with the paper's depth of ten."""
-OTHER = "multipv"
-"""The plan of another engine's evaluations."""
+OTHER = "apart"
+"""The plan of another engine's evaluations: Toga II gives values in no other."""
 SHALLOW = 6
 WIDTHS = (3, 5, 10, 20)
 BANDS = (2000.0, 2300.0, 2500.0)
@@ -142,18 +143,27 @@ def ratio_of(
     measure: Callable[[Spreads], float], draws: int = _DRAWS,
 ) -> Estimate:  # fmt: skip
     """Return a measure of one view over that of another, less one, in per cent."""
-    rng = np.random.default_rng(_SEED)
-    games = np.unique(spreads.groups)
-    rows = {game: np.flatnonzero(spreads.groups == game) for game in games}
 
-    def ratio(part: Spreads) -> float:
+    def ratio(rows: npt.NDArray[np.intp]) -> float:
+        part = spreads.take(rows)
         return 100 * (measure(one(part)) / measure(two(part)) - 1)
 
-    drawn = []
-    for _ in range(draws):
-        some = np.concatenate([rows[game] for game in rng.choice(games, len(games))])
-        drawn.append(ratio(spreads.take(some)))
-    return Estimate(ratio(spreads), float(np.subtract(*np.percentile(drawn, [84.13, 15.87])) / 2))
+    return _drawn_anew(spreads.groups, ratio, draws)
+
+
+def _drawn_anew(
+    groups: npt.NDArray[Any], measure: Callable[[npt.NDArray[np.intp]], float], draws: int
+) -> Estimate:
+    """A measure of rows with its error, from drawing games anew."""
+    rng = np.random.default_rng(_SEED)
+    games = np.unique(groups)
+    rows = {game: np.flatnonzero(groups == game) for game in games}
+    drawn = [
+        measure(np.concatenate([rows[game] for game in rng.choice(games, len(games))]))
+        for _ in range(draws)
+    ]
+    whole = measure(np.arange(len(groups)))
+    return Estimate(whole, float(np.subtract(*np.percentile(drawn, [84.13, 15.87])) / 2))
 
 
 def ratio_findings(spreads: Spreads, depths: list[int]) -> tuple[Finding, Finding]:
@@ -192,6 +202,22 @@ def slip_finding(spreads: Spreads, depths: list[int]) -> Finding:
     return judge("2009-depth-10", share, f"{share.show(1)} % of {n}", n=n)
 
 
+def engine_ratio(mine: Spreads, theirs: Spreads, draws: int = _DRAWS) -> Estimate:
+    """Return c by another engine over c by ours, less one, in per cent.
+
+    Both see the same turns in the same order, so games are drawn anew for both at once. Each
+    leaves out choices beyond its own first ten moves.
+    """
+
+    def competence(rows: npt.NDArray[np.intp], each: Spreads) -> float:
+        return fit_reference(each.take(rows)).mean
+
+    def ratio(rows: npt.NDArray[np.intp]) -> float:
+        return 100 * (competence(rows, theirs) / competence(rows, mine) - 1)
+
+    return _drawn_anew(mine.groups, ratio, draws)
+
+
 def engine_finding(folder: Folder) -> tuple[Finding, pl.DataFrame]:
     """Judge c by another engine against c by ours on the same turns, at the same depth."""
     try:
@@ -208,19 +234,16 @@ def engine_finding(folder: Folder) -> tuple[Finding, pl.DataFrame]:
         return too_little("2009-engine", f"{n} turns seen by both", n=n), pl.DataFrame()
     mine, theirs = (Spreads.from_table(each) for each in (both, same))
     depth = min(mine.depths[-1], theirs.depths[-1])
-    mine = first_options(at_depth(mine, depth), WIDTH, bounded=False)
+    mine, theirs = at_depth(mine, depth), at_depth(theirs, depth)
+    number = engine_ratio(mine, theirs)
     fits = {"ours": fit_reference(mine), "other": fit_reference(theirs)}
-    # Each engine lists ten moves of its own: the two sets of turns are nearly the same.
     errors = {"ours": clustered_error(mine), "other": clustered_error(theirs)}
-    ratio = fits["other"].mean / fits["ours"].mean
-    relative = np.hypot(errors["ours"] / fits["ours"].mean, errors["other"] / fits["other"].mean)
-    number = Estimate(100 * (ratio - 1), 100 * ratio * float(relative))
     rows = pl.DataFrame(
         [(name, depth, fits[name].n, fits[name].mean, errors[name]) for name in fits],
         schema=["engine", "depth", "n", "c", "se"], orient="row",
     )  # fmt: skip
     found = (
         f"{number.show(1, sign=True)} %: c {fits['other'].mean:.3f} against {fits['ours'].mean:.3f}"
-        f" at depth {depth} (error as if the turns were not shared)"
+        f" at depth {depth}"
     )
     return judge("2009-engine", number, found, n=n), rows
