@@ -6,6 +6,7 @@ positions. Ratios are taken on the same turns, so their errors come from drawing
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping
 
@@ -31,7 +32,7 @@ DEEP = "quick"
 OTHER = "apart"
 """The plan of another engine's evaluations: Toga II gives values in no other."""
 SHALLOW = 6
-WIDTHS = (3, 5, 10, 20)
+WIDTHS = (3, 5, 7, 10)
 BANDS = (2000.0, 2300.0, 2500.0)
 """Elo at which wide bands begin: too few turns for every milepost."""
 Competence = Callable[[Spreads], float]
@@ -107,7 +108,9 @@ def way_table(
     """Return c for each way of analysis and wide band."""
     rows = []
     bands = band_of(frame["milepost"].to_numpy())
-    names = [f"under {BANDS[0]:.0f}", *(f"{each:.0f} and more" for each in BANDS)]
+    names = [f"under {BANDS[0]:.0f}"]
+    names += [f"{low:.0f} to {high - 1:.0f}" for low, high in itertools.pairwise(BANDS)]
+    names += [f"{BANDS[-1]:.0f} and more"]
     for band in np.unique(bands):
         spreads = Spreads.from_table(frame.filter(pl.Series(bands == band)))
         if len(spreads) < FEWEST:
