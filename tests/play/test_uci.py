@@ -328,11 +328,14 @@ def test_python_chess_plays_and_analyses(engine_path: Path) -> None:
         engine.configure({"UCI_Elo": 2000, "ThinkTime": "human"})
         board = chess.Board(MIDDLEGAME)
         clock = chess.engine.Limit(white_clock=3, black_clock=3, white_inc=0.1, black_inc=0.1)
-        for _ in range(4):
-            answer = engine.play(board, clock)
+        for expected in (True, False, True):  # a ponder hit, a miss, a hit
+            answer = engine.play(board, clock, ponder=True)
             assert answer.move is not None
             assert answer.move in board.legal_moves
             board.push(answer.move)
+            assert answer.ponder in board.legal_moves
+            others = [move for move in board.legal_moves if move != answer.ponder]
+            board.push(answer.ponder if expected else others[0])
         lines = engine.analyse(board, chess.engine.Limit(depth=6), multipv=4)
         assert len(lines) == 4
         assert all("pv" in line and "score" in line for line in lines)

@@ -166,6 +166,8 @@ def test_a_table_of_results_becomes_a_history(
     asked = f"{API}/histories/{history_set}/compare?a=Ann&b=Bob&time_a=1991&time_b=1995"
     expected_chance = mp.fit_history(path).compare("Ann", "Bob", "1991", "1995").probability
     assert client.get(asked).json()["probability"] == expected_chance
+    levels = client.get(f"{API}/histories/{history_set}/pool").json()["rows"]
+    assert levels == mp.api.histories.pool_levels(mp.fit_history(path)).to_dicts()
     page = client.get(f"/eras/{history_set}?a=Ann&b=Emile&time_a=1991", headers=PAGE)
     assert "Émile" in page.text
     assert client.get(f"/sets/{history_set}", headers=PAGE).status_code == 200
@@ -347,10 +349,12 @@ def test_the_check_is_there_only_if_switched_on(
 ) -> None:
     assert client.post(f"{API}/sets/{rated_set}/check").status_code == 404
     officer = make_client(replace(settings, enable_check=True))
+    assert officer.get(f"{API}/sets/{rated_set}/check").status_code == 404  # no look yet
     names = [each["name"] for each in client.get(f"{API}/sets/{rated_set}/players").json()]
     expires = client.get(f"{API}/sets/{rated_set}").json()["expires"]
     said = officer.post(f"{API}/sets/{rated_set}/check")
     assert said.status_code == 200, said.text
+    assert officer.get(f"{API}/sets/{rated_set}/check").json()["rows"] == said.json()["rows"]
     page = officer.get(f"/sets/{rated_set}/check", headers=PAGE)
     report = officer.get(f"/sets/{rated_set}/check/report", headers=PAGE)
     for text in (said.text, page.text, report.text):

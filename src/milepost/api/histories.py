@@ -18,7 +18,6 @@ from milepost.games.load import read_results
 from milepost.games.results.choose import ChosenResults, are_chess, choose_results, white_of
 from milepost.games.results.from_table import parse_mapping
 from milepost.history.career import BEST_WINS, Career, career_of
-from milepost.history.comparison import percent
 from milepost.history.doubles import likely_doubles
 from milepost.history.field import (
     NORMS,
@@ -49,6 +48,7 @@ from milepost.history.tuning.tune import Tuning, parse_values
 from milepost.io.files import write_text
 from milepost.io.progress import Report
 from milepost.io.provenance import provenance
+from milepost.io.shown import percent
 from milepost.io.sources import Sources, find_sources
 from milepost.tables import RESULTS, as_frame
 
@@ -714,20 +714,20 @@ def pool_levels(history: stage.History) -> pl.DataFrame:
 def about(history: stage.History) -> str:
     """Return in a line what a history was fitted to."""
     kept = getattr(history, "made", {}).get("options", {})
-    fast = "not known whether fast games count"
+    fast = ", not known whether fast games count"
     if kept.get("fast") == "left out":
-        fast = "fast games are left out"
+        fast = ", fast games are left out"
     elif kept.get("fast") and kept.get("fast_games") is None:
-        fast = "fast games count like the others"
+        fast = ", fast games count like the others"
     elif kept.get("fast") and not kept["fast_games"]:
-        fast = "no game known as fast"
+        fast = ""
     elif kept.get("fast"):
-        fast = f"{kept['fast_games']:,} fast games count like the others"
+        fast = f", {kept['fast_games']:,} fast games count like the others"
     joint = "" if history.moves is None else f", {history.moves.turns:,} turns of moves"
     state = "" if history.converged else ", NOT CONVERGED"
     return (
         f"{history.model.name}, period {history.period}, {history.games:,} games of "
-        f"{history.players:,} players, {fast}{joint}{state}"
+        f"{history.players:,} players{fast}{joint}{state}"
     )
 
 

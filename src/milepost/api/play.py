@@ -538,6 +538,11 @@ def guess_of(thought: Thought, bot: Bot) -> Guess:
     if board.ply() < BOOK_PLIES:
         notes.append("before the ninth move no agent is calibrated: theory is not in these figures")
     calibration = chooser.calibration
+    if mind is not None and replace(bot.setup, plan=mind.plan.text).digest != calibration.setup:
+        notes.append(
+            f"{mind.name} has no calibration of its own: these are the agents of "
+            f"{calibration.name}, with a search to depth {mind.plan.depth}"
+        )
     told = {"elo": thought.elo, "plan": thought.plan, "calibration": calibration.name}
     told |= {"setup": calibration.setup, "setup_text": calibration.setup_text}
     return Guess(

@@ -89,7 +89,7 @@ def history(
 
     All results are held in memory, about 240 bytes a game. With --set cluster=auto, Parquet results
     are fitted on a Ray cluster in --workers slices of time, each of which holds its own games only
-    (needs milepost[cluster]); with cluster=HOST:PORT on the one there.
+    (needs milepost[cluster]); cluster=HOST:PORT uses a running one.
 
     Where do newcomers begin? --set newcomers=none: all at mu; newcomers=learn: at a level learned
     through time (the default for chess); newcomers=company: by the players they first meet (the

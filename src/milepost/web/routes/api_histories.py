@@ -102,6 +102,14 @@ def curves(
     return table_response(table, form, "curves", made=history.made)
 
 
+@router.get("/histories/{history_id}/pool", tags=["histories"], response_class=Response)
+def pool(bench: TheBench, history_id: str, scale: Scale = None, form: As = Format.JSON) -> Response:
+    """Return the level of all players over time: quarters, median and the ten best."""
+    _, history = bench.history(history_id, scale)
+    table = api.histories.pool_levels(history)
+    return table_response(table, form, "pool", made=history.made)
+
+
 @router.get("/histories/{history_id}/predict", tags=["histories"])
 def predict(bench: TheBench, history_id: str, a: Text, b: Text, at: Time) -> Chances:
     """Return the probabilities that A beats, draws with and loses to B."""

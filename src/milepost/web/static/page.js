@@ -63,6 +63,7 @@ function follow(section) {
   const on = (kind, act) =>
     stream.addEventListener(kind, (event) => act(JSON.parse(event.data), event));
   const progress = (news) => {
+    if (!news.phase) return; // just begun: the page says what it is
     let text = phases[news.phase] ?? "At work";
     if (["analysing", "looking"].includes(news.phase) && news.total) {
       text += `: ${count.format(news.done)} of ${count.format(news.total)} positions`;
@@ -159,6 +160,12 @@ let loading;
 function vega() {
   loading ??= import("/vega.js");
   return loading;
+}
+
+// A table that is wider than the screen says so.
+for (const part of document.querySelectorAll(".wide")) {
+  new ResizeObserver(() => part.classList.toggle("more", part.scrollWidth > part.clientWidth + 1))
+    .observe(part);
 }
 
 // Keys on the page of a game go where its links go.
