@@ -64,7 +64,8 @@ def option_features(names: Sequence[str], spreads: Spreads, scale: Scale) -> Flo
     """
     products = [name.split(PRODUCT) for name in names]
     # What several products share is worked out once; behind the columns there are ones.
-    places = {part: at for at, part in enumerate(dict.fromkeys(sum(products, [])))}
+    needed = dict.fromkeys(part for product in products for part in product)
+    places = {part: at for at, part in enumerate(needed)}
     parts = np.ones((len(places) + 1, len(spreads.values)))
     for part, at in places.items():
         parts[at] = _column(part, spreads, scale)
