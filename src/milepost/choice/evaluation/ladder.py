@@ -111,7 +111,7 @@ def _factors(
 
     These are δ^c at each depth, then the columns. What agents make of them lies in a space of few
     dimensions, for most parameters do not move: so the numbers are first brought to its basis.
-    Returns the basis, the factors (of ln y of all agents, then of the slopes), and the slopes' unit.
+    Returns the basis, the factors (of ln y of all agents, then of slopes), and the slopes' unit.
     """
     c = np.exp(theta[0, C])
     by_s = -c * along[:, [S]]
