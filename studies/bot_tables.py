@@ -222,8 +222,10 @@ def _slips(figures: Figures) -> str:
 
 
 def _alike(row: Figures, who: str) -> bool:
+    """Whether slips are people's; where people made none, by the error that the other says."""
     apart = abs(row[who] - row["people"])
-    return bool(apart <= NEARLY * row["people"] or apart <= 2 * row["people_se"])
+    error = row["people_se"] or (row[who] * (1 - row[who]) / row["turns"]) ** 0.5
+    return bool(apart <= NEARLY * row["people"] or apart <= 2 * error)
 
 
 def _bullet(figures: Figures) -> str:
