@@ -23,10 +23,12 @@ from studies.campaign.faults import known_faults, run_faults
 from studies.campaign.inputs import run_batch, run_inputs, try_one
 
 SHARES = {
-    "pgn": 0.22, "compressed": 0.1, "results": 0.22, "spreads": 0.14, "calibration": 0.06,
-    "store": 0.1, "uci": 0.14, "upload": 0.02,
+    "pgn": 0.12, "compressed": 0.05, "results": 0.22, "spreads": 0.2, "calibration": 0.1,
+    "store": 0.06, "uci": 0.208, "upload": 0.002,
 }  # fmt: skip
 """Of all inputs, how many are of each kind."""
+DOCUMENTS_SHARE = 0.02
+"""… and of each kind of document that is drawn by its grammar."""
 
 
 def _record(work: Path, name: str, start: int, count: int) -> Path:
@@ -93,7 +95,7 @@ def main() -> None:
                 f"{row['peak_mb']} |"
             )
         for name in DOCUMENTS:
-            count = max(1, round(0.05 * given.inputs))
+            count = max(1, round(DOCUMENTS_SHARE * given.inputs))
             if given.show and not _record(given.work, name, given.seed, count).exists():
                 continue
             row = run_documents(given.work, name, given.seed, count)

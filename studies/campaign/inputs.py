@@ -8,6 +8,7 @@ command goes on behind it.
 from __future__ import annotations
 
 import json
+import os
 import random
 import resource
 import shutil
@@ -90,34 +91,40 @@ def run_inputs(
 
     With `show` nothing is tried: the rows are of the batches that are known.
     """
-    rows = []
-    for kind, count in counts.items():
-        row: dict[str, Any] = {"kind": kind, "tried": 0, "failed": 0, "seconds": 0.0, "peak_mb": 0}
-        for first in range(0, count, BATCH):
-            batch = min(BATCH, count - first)
-            out = work / f"{kind}-{seed}-{first}-{batch}.json"
-            if show and not out.exists():
-                continue
-            if not out.exists():
-                _finish_batch(kind, seed, first, batch, out)
-            found = json.loads(out.read_text())
-            row["tried"] += found["tried"]
-            row["failed"] += len(found["failures"])
-            row["seconds"] += found["seconds"]
-            row["peak_mb"] = max(row["peak_mb"], found["peak_mb"])
-            for failure in found["failures"]:
-                last = failure["problem"].strip().splitlines()[-1][:150]
-                print(f"{kind} {seed} {failure['number']}: {last}", file=sys.stderr, flush=True)
-        rows.append(row)
-        print(
-            f"{kind}: {row['tried']:,} tried, {row['failed']} failed", file=sys.stderr, flush=True
-        )
-    return rows
+    rows: dict[str, dict[str, Any]] = {
+        kind: {"kind": kind, "tried": 0, "failed": 0, "seconds": 0.0, "peak_mb": 0}
+        for kind in counts
+    }
+    # All kinds go on side by side, so that a campaign that is stopped has tried some of each.
+    batches = [(first, kind) for kind, count in counts.items() for first in range(0, count, BATCH)]
+    for first, kind in sorted(batches, key=lambda batch: batch[0] / counts[batch[1]]):
+        batch = min(BATCH, counts[kind] - first)
+        out = work / f"{kind}-{seed}-{first}-{batch}.json"
+        if show and not out.exists():
+            continue
+        if not out.exists():
+            _finish_batch(kind, seed, first, batch, out)
+        found = json.loads(out.read_text())
+        row = rows[kind]
+        row["tried"] += found["tried"]
+        row["failed"] += len(found["failures"])
+        row["seconds"] += found["seconds"]
+        row["peak_mb"] = max(row["peak_mb"], found["peak_mb"])
+        for failure in found["failures"]:
+            last = failure["problem"].strip().splitlines()[-1][:150]
+            print(f"{kind} {seed} {failure['number']}: {last}", file=sys.stderr, flush=True)
+    return list(rows.values())
+
+
+def _worked() -> float:
+    """Processor time of all batches so far: the machine may be busy with other work."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _finish_batch(kind: str, seed: int, first: int, count: int, out: Path) -> None:
     """Run a batch in processes until it is done; inputs that end a process are noted."""
-    begun = time.monotonic()
+    begun, worked = time.monotonic(), _worked()
     failures: list[dict[str, Any]] = []
     peak, at, tried = 0, first, 0
     part, progress = out.with_suffix(".part"), out.with_suffix(".at")
@@ -125,8 +132,10 @@ def _finish_batch(kind: str, seed: int, first: int, count: int, out: Path) -> No
         left = first + count - at
         words = ["--batch", kind, str(seed), str(at), str(left), str(part)]
         done = subprocess.run(
-            [sys.executable, "-m", "studies.campaign", *words], check=False, capture_output=True
-        )
+            [sys.executable, "-m", "studies.campaign", *words], check=False, capture_output=True,
+            # The tables have a few rows: threads would only wait for each other.
+            env={"POLARS_MAX_THREADS": "1", **os.environ},
+        )  # fmt: skip
         if done.returncode == 0:
             found = json.loads(part.read_text())
             failures += found["failures"]
@@ -141,8 +150,9 @@ def _finish_batch(kind: str, seed: int, first: int, count: int, out: Path) -> No
         tried += killed - at + 1
         at = killed + 1
     progress.unlink(missing_ok=True)
-    seconds = round(time.monotonic() - begun, 1)
-    text = json.dumps({"tried": tried, "failures": failures, "peak_mb": peak, "seconds": seconds})
+    told = {"tried": tried, "failures": failures, "peak_mb": peak}
+    told |= {"seconds": round(_worked() - worked, 1), "wall": round(time.monotonic() - begun, 1)}
+    text = json.dumps(told)
     half = out.with_suffix(".half")
     half.write_text(text)
     half.replace(out)

@@ -42,7 +42,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     })  # fmt: skip
     folder = tmp_path_factory.mktemp("league")
     table.write_parquet(folder / "results.parquet")
-    options = ["--set", "first_mover=40", "--beta", "400", "-q", "--preset", "plain"]
+    options = ["--set", "first_mover=40", "--beta", "400", "-q", "--set", "preset=plain"]
     code, _, told = run("history", folder / "results.parquet", "--save", folder / "h", *options)
     assert code == 0, told
     return folder / "h"
@@ -72,6 +72,7 @@ def test_compare_says_it_in_a_sentence(saved: Path) -> None:
     assert shown.startswith("Chance that Fischer, Robert (1972) was stronger: ")
     assert "Elo" in shown.splitlines()[2]
     assert "warning: using Fischer, Robert; other matches around 1972: Fischer (" in told
+    assert "perhaps the same person spelled differently (milepost history --aliases" in told
 
 
 def test_predict_with_quality(saved: Path) -> None:

@@ -7,8 +7,9 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import fields as dataclass_fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -23,13 +24,14 @@ from milepost.api.decisions import Decisions
 from milepost.api.decisions import decisions as read_decisions
 from milepost.choice.spreads import BOUND, Spreads
 from milepost.errors import InputError, OutputError
+from milepost.fit import groups as stage
 from milepost.fit.agent import PERCENTILE, check_method, default_method
 from milepost.fit.agent import fit_agent as fit_spreads
 from milepost.fit.agent_model import AgentModel
 from milepost.fit.cohorts import CohortFits
 from milepost.fit.comparison.candidates import standard_candidates
 from milepost.fit.comparison.compare import Candidate, Comparison, compare
-from milepost.fit.groups import LEAST, GroupFits, fit_groups, parse_fields, split_decisions
+from milepost.fit.groups import LEAST, fit_groups, parse_fields, split_decisions
 from milepost.fit.groups import fit_line as fit_groups_on_line
 from milepost.fit.methods.reference import ReferenceModel
 from milepost.fit.result import FitResult, clipping_text
@@ -53,6 +55,9 @@ from milepost.io.files import write_text
 from milepost.io.progress import Report
 from milepost.io.sources import STDIN, Inputs, Source, find_sources, open_bytes
 from milepost.tables import as_frame
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = [
     "THERE_ALREADY",
@@ -82,6 +87,23 @@ Fields = Mapping[str, str] | str | None
 _SAVE_SECONDS = 10.0
 """The state of followed choosers is on disk at most so long after a decision."""
 _LINE_BYTES = 1 << 16
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupFits(stage.GroupFits):
+    """Fits of the groups of a table of decisions: see `milepost.fit_agents`."""
+
+    def plot(self) -> alt.TopLevelMixin:
+        """Return a chart of what each group would lose on the same decisions, best first.
+
+        Raises
+        ------
+        InputError
+            If the groups cannot be compared.
+        """
+        from milepost.report.choice_charts import losses_chart
+
+        return losses_chart(self.losses)
 
 
 def fit_agent(
@@ -163,8 +185,9 @@ def fit_agents(
     """
     check_fit(model, method, covariance)
     kind, rng, resamples = _bootstrap(covariance)
-    return fit_groups(
-        read_decisions(decisions, store).table,
+    given = read_decisions(decisions, store)
+    fits = fit_groups(
+        given.table,
         [by] if isinstance(by, str) else by,
         model,
         fields=_fields(fields),
@@ -176,6 +199,8 @@ def fit_agents(
         resamples=resamples,
         progress=progress,
     )
+    parts = {part.name: getattr(fits, part.name) for part in dataclass_fields(fits)}
+    return GroupFits(**parts | {"names": given.names})
 
 
 def check_fit(
@@ -359,7 +384,7 @@ class RowEngine:
     """Which engine scores the moves, and how."""
 
     plan: str = "quick"
-    """The plan: quick, standard, reference, single or multipv."""
+    """The plan, one of `milepost.analysis.plans.PLANS`."""
     depth: int | None = None
     """Another depth than the plan's own."""
     program: str | None = None

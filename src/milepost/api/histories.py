@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import polars as pl
 
 from milepost import history as stage
+from milepost.api.evidence import named_as_in, read_evidence
 from milepost.errors import InputError
 from milepost.games.load import read_results
 from milepost.games.results.choose import ChosenResults, are_chess, choose_results, white_of
 from milepost.games.results.from_table import parse_mapping
 from milepost.history.career import BEST_WINS, Career, career_of
-from milepost.history.comparison import percent
 from milepost.history.doubles import likely_doubles
 from milepost.history.field import (
     NORMS,
@@ -45,9 +45,10 @@ from milepost.history.sweeping import Sweeping
 from milepost.history.teams.game import Game
 from milepost.history.tuning.search import free_numbers, read_axes, search_limit
 from milepost.history.tuning.tune import Tuning, parse_values
-from milepost.io.files import read_table, write_text
+from milepost.io.files import write_text
 from milepost.io.progress import Report
 from milepost.io.provenance import provenance
+from milepost.io.shown import percent
 from milepost.io.sources import Sources, find_sources
 from milepost.tables import RESULTS, as_frame
 
@@ -279,7 +280,9 @@ class History(stage.History):
         """
         from milepost.history.joint.sensitivity import sensitivity_of
 
-        sites, _ = _move_evidence(deeper)
+        sites, _ = read_evidence(deeper)
+        if sites is not None and self._kept is not None:
+            sites = named_as_in(sites, self._kept.results)
         return sensitivity_of(self, group, reference=reference, deeper=sites, progress=progress)
 
     def plot_inflation(
@@ -395,7 +398,8 @@ def fit_history(
         )  # fmt: skip
         return _whole(found, {}, ())
     chosen = choose(results, mapping=mapping, skip_fast=skip_fast, first=first, last=last)
-    sites, inputs = _move_evidence(moves)
+    sites, inputs = read_evidence(moves)
+    sites = named_as_in(sites, chosen.table)
     if model is None:
         plain = TTT() if sites is None else TTT(newcomers="learn")
         model = TTT.for_chess() if chosen.chess else plain
@@ -450,13 +454,6 @@ def fit_on_cluster(
     )  # fmt: skip
     options = {**described(model), "period": period, "slices": slices}
     return _whole(found, provenance("history", options, sources.about()), ())
-
-
-def _move_evidence(moves: Any) -> tuple[Any, list[dict[str, Any]]]:
-    """The table of some move evidence, and name, size and digest of its file."""
-    if isinstance(moves, str | Path):
-        return read_table(moves), find_sources(moves).about()
-    return getattr(moves, "table", moves), []
 
 
 def load_history(folder: str | Path) -> History:
@@ -717,20 +714,20 @@ def pool_levels(history: stage.History) -> pl.DataFrame:
 def about(history: stage.History) -> str:
     """Return in a line what a history was fitted to."""
     kept = getattr(history, "made", {}).get("options", {})
-    fast = "not known whether fast games count"
+    fast = ", not known whether fast games count"
     if kept.get("fast") == "left out":
-        fast = "fast games are left out"
+        fast = ", fast games are left out"
     elif kept.get("fast") and kept.get("fast_games") is None:
-        fast = "fast games count like the others"
+        fast = ", fast games count like the others"
     elif kept.get("fast") and not kept["fast_games"]:
-        fast = "no game known as fast"
+        fast = ""
     elif kept.get("fast"):
-        fast = f"{kept['fast_games']:,} fast games count like the others"
+        fast = f", {kept['fast_games']:,} fast games count like the others"
     joint = "" if history.moves is None else f", {history.moves.turns:,} turns of moves"
     state = "" if history.converged else ", NOT CONVERGED"
     return (
         f"{history.model.name}, period {history.period}, {history.games:,} games of "
-        f"{history.players:,} players, {fast}{joint}{state}"
+        f"{history.players:,} players{fast}{joint}{state}"
     )
 
 

@@ -275,8 +275,9 @@ def _svg(section: Chart, number: int) -> Any:
     from markupsafe import Markup
 
     text = svg_text(
-        section.chart, title=section.alt or section.title, prefix=f"chart{number}-", alone=False
-    )
+        section.chart, title=section.alt or section.title, prefix=f"chart{number}-", alone=False,
+        headed=bool(section.title),
+    )  # fmt: skip
     # Drawn by our own renderer from a specification; texts in it are escaped there.
     return Markup(text)  # noqa: S704
 

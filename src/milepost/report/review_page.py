@@ -13,6 +13,7 @@ import polars as pl
 from milepost.games.turns.notation import numbered
 from milepost.intrinsic.review.difference import Difference
 from milepost.intrinsic.review.trend import Change
+from milepost.io.shown import interval_text
 from milepost.report.pages import Board, Boards, Chart, Fold, Page, Section, Table, Text, write_page
 from milepost.report.review_charts import gaps_chart, trend_chart
 
@@ -73,13 +74,12 @@ def write_review_page(view: ReviewView, path: str | Path, made: Mapping[str, Any
 
 def review_page(view: ReviewView, made: Mapping[str, Any]) -> Page:
     """Return the page of a review."""
-    games = int(view.summary["games"].sum())
     turns = int((view.summary["turns"] + view.summary["decided"]).sum())
     dates = view.games["date"].drop_nulls().to_list()
     span = f", {dates[0]} to {dates[-1]}" if dates else ""
     return Page(
         title=f"Review of {view.name}",
-        lead=f"{games} games, {turns:,} analysed turns{span}.",
+        lead=f"{len(view.games)} games, {turns:,} analysed turns{span}.",
         sections=tuple(_sections(view)),
         provenance=made,
     )
@@ -305,8 +305,7 @@ def _minus(text: str) -> str:
 
 
 def _range(low: float | None, high: float | None, *, sign: bool = False) -> str:
-    ends = ["no bound" if end is None else f"{end:{'+' if sign else ''}.0f}" for end in (low, high)]
-    return " to ".join(ends).replace("-", "−")
+    return interval_text(low, high, form="+.0f" if sign else ".0f").replace("-", "−")
 
 
 def _range_of(value: float | None, low: float | None, high: float | None, *, sign: bool = False) \

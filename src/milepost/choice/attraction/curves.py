@@ -25,7 +25,7 @@ from milepost.kernels import kernel
 INVEXP, IPA, IPB, SECHA, SECHB = range(5)
 CURVES = {"invexp": INVEXP, "ipa": IPA, "ipb": IPB, "secha": SECHA, "sechb": SECHB}
 NO_CURVE = -1
-_LARGEST_LN_U = 14.0
+LARGEST_LN_U = 14.0
 """u stops growing at about a million: the share is 0 by then, and products stay finite."""
 
 
@@ -61,8 +61,8 @@ def ln_curve(code: int, t: float, c: float) -> tuple[float, float, float]:
         ln_1x = math.log1p(x)
         return -c * ln_1x, c * x / (1.0 + x), -c * ln_1x
     exponent = c * t
-    capped = exponent > _LARGEST_LN_U
-    u = math.exp(_LARGEST_LN_U if capped else exponent)
+    capped = exponent > LARGEST_LN_U
+    u = math.exp(LARGEST_LN_U if capped else exponent)
     if code == INVEXP:
         value = -u
         slope = -u  # d ln g / d ln u

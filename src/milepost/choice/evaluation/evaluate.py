@@ -172,7 +172,7 @@ def evaluate(
             part = slopes[first // _BLOCK]
             expected_up_slopes(bounds, p, d_ln_p, spreads.weights[at], up_grid, part)
 
-    _in_blocks(work, count, len(spreads.values), workers)
+    in_blocks(work, count, len(spreads.values), workers)
     answer.up_slopes[:] = slopes.sum(axis=0)
     return answer
 
@@ -189,13 +189,14 @@ def ln_probabilities(
         _, ln_p, _, _ = evaluate_block(model, prepared, rows, first, last)
         answer[spreads.offsets[first] : spreads.offsets[last]] = ln_p
 
-    _in_blocks(work, len(spreads), len(spreads.values), workers)
+    in_blocks(work, len(spreads), len(spreads.values), workers)
     return answer
 
 
-def _in_blocks(
-    work: Callable[[int, int], None], count: int, options: int, workers: int | None
+def in_blocks(
+    work: Callable[[int, int], None], count: int, options: int, workers: int | None = None
 ) -> None:
+    """Call `work` with the first and the last of each block of decisions, by threads if it pays."""
     threads = workers or (_CORES if options >= _WORTH_THREADS else 1)
     blocks = [(at, min(at + _BLOCK, count)) for at in range(0, count, _BLOCK)]
     if threads == 1 or len(blocks) == 1:

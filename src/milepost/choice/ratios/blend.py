@@ -50,7 +50,7 @@ def solve_blend(
 
 
 @kernel
-def _ln_ell(b: float, kappa: float, x: float) -> float:
+def ln_ell(b: float, kappa: float, x: float) -> float:
     """Solve e^x + κ x = b from a guess, by Newton; the left side is convex and rises."""
     for _ in range(100):
         e = math.exp(x)
@@ -84,7 +84,7 @@ def _carry(
             continue
         # d ln ℓ / d λ = 1 / (κ + ℓ) = (1 - r) / κ
         guess = x[i] + change * (1.0 - rate[i]) / kappa
-        x[i] = _ln_ell(lam + min(top - z[i], FURTHEST), kappa, guess)
+        x[i] = ln_ell(lam + min(top - z[i], FURTHEST), kappa, guess)
         ell = math.exp(x[i])
         rate[i] = ell / (kappa + ell)
         if ell < _UNDERFLOW:

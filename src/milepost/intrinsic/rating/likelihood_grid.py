@@ -17,6 +17,7 @@ from scipy.interpolate import CubicSpline
 from scipy.optimize import brentq
 
 from milepost.choice.evaluation.evaluate import Prepared, evaluate, prepare
+from milepost.choice.evaluation.ladder import evaluate_ladder
 from milepost.choice.spreads import Floats, Ints, Spreads
 from milepost.errors import InputError
 from milepost.intrinsic.calibration.paths import AgentPath
@@ -119,12 +120,7 @@ def climb(decisions: Spreads | Prepared, path: AgentPath, rungs: Floats = RUNGS)
     spreads = decisions.spreads if isinstance(decisions, Prepared) else decisions
     _check_depths(spreads, path)
     prepared = decisions if isinstance(decisions, Prepared) else prepare(decisions, model)
-    ln_chosen = np.empty((len(spreads), len(rungs)))
-    information = np.empty((len(spreads), len(rungs)))
-    for column, rung in enumerate(rungs):
-        said = evaluate(model, prepared, path.theta(rung), information=True, along=path.slope(rung))
-        ln_chosen[:, column] = said.ln_chosen
-        information[:, column] = said.information[:, 0, 0]
+    ln_chosen, information = evaluate_ladder(model, prepared, path.theta(rungs), path.slope(rungs))
     return Ladder(rungs, ln_chosen, information, spreads.weights, spreads.groups)
 
 
