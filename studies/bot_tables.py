@@ -222,8 +222,10 @@ def _slips(figures: Figures) -> str:
 
 
 def _alike(row: Figures, who: str) -> bool:
+    """Whether slips are people's; where people made none, by the error that the other says."""
     apart = abs(row[who] - row["people"])
-    return bool(apart <= NEARLY * row["people"] or apart <= 2 * row["people_se"])
+    error = row["people_se"] or (row[who] * (1 - row[who]) / row["turns"]) ** 0.5
+    return bool(apart <= NEARLY * row["people"] or apart <= 2 * error)
 
 
 def _bullet(figures: Figures) -> str:
@@ -343,7 +345,10 @@ BLOCKS: dict[str, Callable[[Figures], str]] = {
 def slips_chart(rows: list[Figures]) -> alt.FacetChart:
     """Draw how often people, the agents, the bots and Stockfish's Skill Level slip, by Elo."""
     slips = pl.DataFrame(rows)
-    limit = pl.format("{} pawns or more", pl.col("pawns")).alias("limit")
+    names = {
+        pawns: f"{pawns:g} pawn{'s' if pawns != 1 else ''} or more" for pawns in slips["pawns"]
+    }
+    limit = pl.col("pawns").replace_strict(names, return_dtype=pl.String).alias("limit")
     kinds = {
         "people": ("people", "#1b6ca8"),
         "bot": ("agents (guesses)", "#e0a030"),

@@ -11,6 +11,10 @@ from milepost.report.charts import INK, PALETTE
 if TYPE_CHECKING:
     import altair as alt
 
+_MANY_YEARS = 4.0
+_FEW_MONTHS = 0.5
+"""Years, from and up to which the axis of time shows years alone, or days too."""
+
 
 def gaps_chart(groups: pl.DataFrame) -> alt.TopLevelMixin:
     """Return how far above or below equals each group was played: `group`, `gap`, `gap_low` …"""
@@ -59,7 +63,10 @@ def trend_chart(trend: pl.DataFrame) -> alt.TopLevelMixin:
         (first + pl.duration(days=days)).dt.to_string("%Y-%m-%d").alias("at")
     )
     base = alt.Chart(shown)
-    x = alt.X("at:T", title=None)
+    times = trend["time"].to_list()
+    years = max(times) - min(times)
+    form = "%Y" if years > _MANY_YEARS else "%b %Y" if years > _FEW_MONTHS else "%-d %b %Y"
+    x = alt.X("at:T", title=None, axis=alt.Axis(format=form, tickCount=5, labelOverlap=True))
     colour = alt.Color("pool:N", legend=None if trend["pool"].n_unique() == 1 else alt.Legend())
     band = base.mark_area(opacity=0.2).encode(
         x=x,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,7 +109,7 @@ def rating_sentences(view: ReviewView) -> list[str]:
                 f" That is about {row['pool_rating']:.0f} on {row['pool']} "
                 f"({_range(row['pool_low'], row['pool_high'])})"
             )
-            text += f"; the tags say {row['own_rating']:.0f}." if row["own_rating"] else "."
+            text += f"; the games give {row['own_rating']:.0f}." if row["own_rating"] else "."
         elif row["own_rating"] is not None:
             text += f" The rating in the tags is {row['own_rating']:.0f}."
         told.append(text)
@@ -146,7 +147,7 @@ def _sections(view: ReviewView) -> Iterator[Section]:
         )
     yield _groups_table("Phases", view.phases, "phase")
     if view.differences:
-        told = "\n".join(f"- {each}" for each in view.differences)
+        told = "\n".join(f"- {_minus(str(each))}" for each in view.differences)
         yield Text(told, title="Is the difference real?")
     yield _groups_table(
         "Opponents", view.opponents, "opponents", f"Equals: within {view.equals:.0f} points."
@@ -297,10 +298,15 @@ def _traps_table(view: ReviewView) -> Table:
 
 def _change_text(pool: str, change: Change) -> str:
     return (
-        f"{pool}: {change.value:+.0f} Elo from first to last "
+        f"{pool}: {_minus(f'{change.value:+.0f}')} Elo from first to last "
         f"({_range(change.low, change.high, sign=True)}); risen with probability "
         f"{change.rising:.0%}"
     )
+
+
+def _minus(text: str) -> str:
+    """Numbers with the minus sign that the tables have."""
+    return re.sub(r"(?<![\w.])-(?=\d)", "−", text)
 
 
 def _range(low: float | None, high: float | None, *, sign: bool = False) -> str:
