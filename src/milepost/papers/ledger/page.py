@@ -179,17 +179,8 @@ def write_ledger(known: Iterable[Experiment], out: Path) -> Path:
         Text(holm_text(found), "Many claims at once"),
     ]
     for title, kind, rule in (
-        (
-            "Claims that something is larger: 0 is the limit, 1 what would matter (points beyond "
-            "4 stand at 4)",
-            Above,
-            0.0,
-        ),
-        (
-            "Claims that something is near: -1 and 1 are the limits (points beyond 4 stand at 4)",
-            Within,
-            0.0,
-        ),
+        ("Claims that something is larger: 0 is the limit, 1 what would matter", Above, 0.0),
+        ("Claims that something is near: -1 and 1 are the limits", Within, 0.0),
     ):
         shown = rule_scale(found, kind)
         if len(shown):
