@@ -1,4 +1,4 @@
-"""The pages on the papers say what the file of figures says, and verdicts follow from their rules."""
+"""The pages on the papers say what the figures say, and verdicts follow from their rules."""
 
 from __future__ import annotations
 
