@@ -164,7 +164,7 @@ def ratings() -> None:
 
 
 def start_up() -> None:
-    """Measure `rate` of the demo's games in new processes: with nothing compiled, and after that."""
+    """Measure `rate` of the demo's games in new processes: first with nothing compiled."""
     words = ["-m", "milepost", "rate", str(SAMPLE / "games.pgn"), "--store"]
     words += [str(SAMPLE / "evaluations"), "-q", "-j", "1"]
     with tempfile.TemporaryDirectory() as folder:
