@@ -25,7 +25,7 @@ from milepost.choice.spreads import Floats, Ints, Spreads
 from milepost.errors import InputError
 from milepost.fit.result import check_level
 from milepost.io.shown import Shown
-from milepost.kernels import vector_kernel
+from milepost.kernels import kernel, vector_kernel
 
 K = 0.1
 WIDTH = 10
