@@ -231,8 +231,8 @@ def clients(output: Path, games: int, plan: str | None) -> dict[str, Any]:
     done = pl.read_csv(path).height if path.exists() else 0
     command = [sys.executable, "-m", "milepost", "play", *(["--plan", plan] if plan else [])]
     with (
-        chess.engine.SimpleEngine.popen_uci([*command, "--elo", "1700"], timeout=120) as white,
-        chess.engine.SimpleEngine.popen_uci([*command, "--elo", "2200"], timeout=120) as black,
+        chess.engine.SimpleEngine.popen_uci([*command, "--elo", "1700"], timeout=600) as white,
+        chess.engine.SimpleEngine.popen_uci([*command, "--elo", "2200"], timeout=600) as black,
     ):
         for engine in (white, black):
             engine.ping()
