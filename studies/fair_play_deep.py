@@ -29,13 +29,13 @@ import milepost as mp
 from milepost.choice.spreads import Ints
 from milepost.fairplay import words
 from milepost.fairplay.deep_look import (
-    DeepPull,
     DeepSimulator,
     DeepTurns,
     deep_turns,
     ln_mean,
     measure_pull,
 )
+from milepost.fairplay.deep_pull import DeepPull
 from milepost.fairplay.honest import honest_players
 from milepost.fairplay.juries import best_moves
 from milepost.fairplay.performances import Board, Performance, make_board, performance
@@ -197,15 +197,15 @@ def study_pull(given: argparse.Namespace) -> dict[str, Any]:
         tell(f"{name}: {[round(row['ln_e'], 2) for row in rows[-len(those) :]]}")
     pairs = [each for those in found.values() for each in those]
     pull = measure_pull(everybody, given.depth, deep_setups(given.deep, given.depth)[0])
-    ln_e = []
+    honest: list[float] = []
     for those in found.values():
         for real, deep in those:
             look = DeepSimulator(real, deep, pull)
-            ln_e.append(look.evidence(look.played).ln_e)
+            honest.append(look.evidence(look.played).ln_e)
     made = {**pull.made, "events": sorted(found), "plan": given.plan,
             "calibration": given.calibration}  # fmt: skip
     shipped = DeepPull(
-        pull.depth, pull.agreed, pull.other, pull.sd, pull.setup, pull.rests_on, np.sort(ln_e),
+        pull.depth, pull.agreed, pull.other, pull.sd, pull.setup, pull.rests_on, np.sort(honest),
         made,
     )  # fmt: skip
     return {
@@ -255,7 +255,7 @@ def study_power(given: argparse.Namespace) -> dict[str, Any]:
     by the ratio with the deep look and, in the same draws, without it.
     """
     pull = DeepPull.from_dict(json.loads(given.pull.read_text(encoding="utf-8"))["pull"])
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name, those in honest_performances(given).items():
         for real, deep in those:
             rng = np.random.default_rng([2011, len(rows)])

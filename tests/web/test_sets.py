@@ -205,6 +205,11 @@ def test_a_joint_history_is_shown_on_its_own_scale_and_by_results_alone(
     assert "--scale joint" in page
     median = np.median(history.curves.filter(pl.col("time") == 5)["intrinsic_mean"].to_numpy())
     assert f"{median:.0f} in 5 (" in page  # the level of the pool, on the same scale
+    # A name means a player of that time, and results alone have their say.
+    late = history.curves.group_by("player").agg(pl.col("time").min()).filter(pl.col("time") > 0)
+    asked = f"a={late['player'][0]}&b={own[0]['player']}&time_a=5&time_b=4"
+    page = viewer.get(f"/eras/{known['id']}?{asked}", headers=PAGE).text
+    assert "By results alone, with what their settings leave open" in page
     page = viewer.get(f"/eras/{known['id']}?scale=points", headers=PAGE).text
     assert "by results alone." in page
     assert "--scale points" in page
@@ -326,6 +331,9 @@ def test_a_second_look_is_a_job_of_its_own(
     assert wait_for(client, rated_set)["state"] == "done"
     note = client.get(f"{API}/sets/{rated_set}").json()["note"]
     assert "No engine" in note  # this workbench has none
+    assert client.get(f"{API}/jobs/{rated_set}").json()["phase"] == "looking"
+    tables.chosen.journal.write("state", state="waiting")
+    assert client.get(f"{API}/jobs/{rated_set}").json()["phase"] is None  # of the next job
     looks: list[str] = []
 
     def review(turns: pl.DataFrame, store: Path, *, player: str, plan: Any, **_: Any) -> None:

@@ -93,7 +93,7 @@ def theme() -> dict[str, Any]:
 
 DARK = {
     INK: "#e8e8e8", PAPER: "#17191c", FAINT: "#3a3f45", "#888888": "#8d939a", "#555555": "#b4b8bd",
-    "#E9E9E9": "#2b2f34", "#D2D2D2": "#4a4f55", "#9A9A9A": "#8d939a",
+    "#777777": "#9a9fa5", "#E9E9E9": "#2b2f34", "#D2D2D2": "#4a4f55", "#9A9A9A": "#8d939a",
     "#000": "#e8e8e8", "black": "#e8e8e8", "white": "#17191c",
     "#0072B2": "#56aee8", "#D55E00": "#f08a3c", "#009E73": "#3fc79b", "#CC79A7": "#e39ac3",
     "#E69F00": "#f0b838", "#56B4E9": "#8fd0f7", "#5D3A9B": "#a98be0", "#7F7F7F": "#a8a8a8",
@@ -284,18 +284,16 @@ def _alone_in_a_page(spec: dict[str, Any]) -> bytes:
     style = (
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
-        f"<style>\n{CHART_STYLE}"
-        "body { margin: 0.5rem; background: var(--chart-paper); }\n"
+        "<style>\nbody { margin: 0.5rem; }\n"
         # vega-embed writes its own styles later: these must win.
         ".vega-embed { display: block !important; max-width: 100%; overflow-x: auto; }\n"
         ".vega-embed svg { max-width: 100%; height: auto !important; }\n"
         # As in our pages, a phone moves a chart sideways: shrunk, it could not be read.
         "@media (max-width: 40rem) { .vega-embed svg { max-width: none; min-width: 34rem; } }\n"
-        "</style>\n"
+        "@media screen and (prefers-color-scheme: dark) {\n"
+        f"  body, .vega-embed svg {{ background: {DARK[PAPER]} !important; }}\n}}\n"
+        f"{'' if _is_heat_map(spec) else dark_rules('.vega-embed svg')}</style>\n"
     )
-    if not _is_heat_map(spec):
-        named = _HEX.sub(lambda at: f'"{_NAMES.get(at[1].lower(), at[1])}"', json.dumps(spec))
-        spec = json.loads(named)
     text: str = vl_convert.vegalite_to_html(spec, bundle=True, renderer="svg")
     # Behind the first tag: further down the text of a script may hold tags too.
     return text.replace("<head>", f"<head>\n{style}", 1).encode("utf-8")

@@ -165,8 +165,6 @@ def page_text(page: Page) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     ).get_template("page.html")
-    from milepost.report.charts import CHART_STYLE
-
     numbers = count()
     sections = [_section(section, numbers) for section in page.sections]
     style = (_HERE / "page.css").read_text(encoding="utf-8") + dark_rules(IN_PAGES)

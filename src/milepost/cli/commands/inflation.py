@@ -96,7 +96,7 @@ def inflation(
         turns = table["turns"].slice(before + 1, place - before).sum()
         rows.append((
             str(row["time"]), f"{row['level']:.0f}", f"{row['low']:.0f}-{row['high']:.0f}",
-            f"{row['change']:+.0f} ± {row['change_sd']:.0f}", f"{row['change_results']:+.0f}",
+            _change(row["change"], row["change_sd"]), _change(row["change_results"]),
             turns,
         ))  # fmt: skip
     show.print_table(
@@ -135,12 +135,20 @@ def _show_sensitivity(answer: pl.DataFrame, table: pl.DataFrame) -> None:
     rows = []
     for variant in answer["variant"].unique(maintain_order=True):
         part = answer.filter(answer["variant"] == variant)
-        known = {row[1]: f"{row[2]:+.0f} ± {row[3]:.0f}" for row in part.iter_rows()}
+        known = {row[1]: _change(*row[2:4]) for row in part.iter_rows()}
         rows.append((variant, *(known.get(time, "") for time in shown)))
     show.print_table(
         ("assumption", *(str(time) for time in shown)), rows,
         title="Change of level from the reference, Elo ± sd, under other assumptions",
     )  # fmt: skip
+
+
+def _change(change: float | None, sd: float | None = None) -> str:
+    """A change in Elo, with its error; no change has no sign."""
+    if change is None:
+        return "-"
+    whole = f"{round(change):+d}" if round(change) else "0"
+    return whole if sd is None else f"{whole} ± {sd:.0f}"
 
 
 def _span(text: str | None) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -105,7 +106,8 @@ def review(
     from milepost.io.files import format_of
 
     page = report if report is not None else "review.html"
-    # What cannot be written is told before the work.
+    # What makes no sense or cannot be written is told before the work.
+    how = api.review.ReviewPlan(equals=equals, most=most, level=level, search=plan)
     api.review.check_page_ending(page)
     if output is not None:
         format_of(output, None)
@@ -120,7 +122,7 @@ def review(
         source = given
         chosen = shared.find_calibration(calibration, given, store or STORE, quiet=True)
         look = api.review.SecondLook.beside(store or STORE, engine=analyse)
-    how = api.review.ReviewPlan(equals=equals, most=most, level=level, search=plan, look=look)
+        how = dataclasses.replace(how, look=look)
     doing = ("second look", "positions") if look is not None and look.engine else ("reviewing", "")
     with show.progress(doing[0], quiet=quiet, unit=doing[1]) as tell:
         found = api.review.review(

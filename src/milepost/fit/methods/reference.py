@@ -12,6 +12,7 @@ are worked out anew at the new points.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,7 +25,7 @@ from milepost.choice.spreads import Floats, Ints, Spreads
 from milepost.errors import InputError
 from milepost.fit.result import check_level
 from milepost.io.shown import Shown
-from milepost.kernels import kernel
+from milepost.kernels import kernel, vector_kernel
 
 K = 0.1
 WIDTH = 10
@@ -38,8 +39,13 @@ _REACH = 8.0
 _EDGE = 1e-6
 """A density at the end of the grid over this share of its greatest: the grid is too narrow."""
 _MOST_REFINEMENTS = 60
+_MOST_STEPS = 100
+_SETTLED = 1e-9
+"""A step of c that is none."""
 _PRIOR_POINTS = 2001
 """Points at which a normal prior is given; between them it is interpolated."""
+_LARGE = 1e200
+"""A product that is larger than this has its logarithm taken: a decision adds a factor of ten."""
 _COARSE = 8.0
 """The grid is refined when a standard deviation has fewer steps than this."""
 
@@ -250,6 +256,58 @@ def fit_reference(
     return _posterior((spreads,), K, width, prior_range, given, snapshot_every, (), seen=0)
 
 
+def likeliest_competence(
+    spreads: Spreads,
+    *,
+    K: float = K,  # noqa: N803  (the paper's letter)
+    width: int = WIDTH,
+    prior_range: tuple[float, float] = RANGE,
+) -> float:
+    """Return the likeliest c in the range: where the posterior under a uniform prior is highest.
+
+    A few Newton steps instead of a grid, for searches that need c alone, such as bootstraps: the
+    log-likelihood is concave, its slope Σ (E_c[ln(δ + K)] - ln(δ + K) of the choice).
+    """
+    taken, _ = first_options(spreads, width)
+    best = np.repeat(taken.values[taken.offsets[:-1]], taken.counts)
+    ln_gap = np.log(best - taken.values + K)
+    low, high = prior_range
+    c = min(max(1.0, low), high)
+    for _ in range(_MOST_STEPS):
+        slope, bend = _slope_and_bend(taken.offsets, ln_gap, taken.chosen, taken.weights, c)
+        if slope > 0.0:  # the likeliest lies above: c bounds it from below
+            low = c
+        else:
+            high = c
+        step = c + slope / bend if bend > 0.0 else math.inf
+        new = step if low < step < high else 0.5 * (low + high)
+        if abs(new - c) < _SETTLED:
+            return float(new)
+        c = new
+    return float(c)
+
+
+@kernel
+def _slope_and_bend(
+    offsets: Ints, ln_gap: Floats, chosen: Ints, weights: Floats, c: float
+) -> tuple[float, float]:
+    """The first derivative of the log-likelihood by c, and the negative of the second."""
+    slope, bend = 0.0, 0.0
+    for decision in range(len(offsets) - 1):
+        start, stop = offsets[decision], offsets[decision + 1]
+        total, first, second = 0.0, 0.0, 0.0
+        for i in range(start, stop):
+            x = ln_gap[i] - ln_gap[start]
+            p = np.exp(-c * x)
+            total += p
+            first += p * x
+            second += p * x * x
+        mean = first / total
+        slope += weights[decision] * (mean - (ln_gap[start + chosen[decision]] - ln_gap[start]))
+        bend += weights[decision] * (second / total - mean * mean)
+    return slope, bend
+
+
 def _posterior(
     data: tuple[Spreads, ...],
     k: float,
@@ -326,7 +384,7 @@ def _blocks(parts: list[Spreads], every: int | None) -> list[Spreads]:
 
 
 def log_likelihoods(spreads: Spreads, k: float, grid: Floats) -> Floats:
-    """Return the log-likelihood of the choices at each c of the grid."""
+    """Return the log-likelihood of the choices at each c of the grid, whose steps are even."""
     best = np.repeat(spreads.values[spreads.offsets[:-1]], spreads.counts)
     ln_gap = np.log(best - spreads.values + k)
     answer = np.zeros(len(grid))
@@ -334,19 +392,48 @@ def log_likelihoods(spreads: Spreads, k: float, grid: Floats) -> Floats:
     return answer
 
 
-@kernel
+@vector_kernel
 def _add_log_likelihoods(
     offsets: Ints, ln_gap: Floats, chosen: Ints, weights: Floats, grid: Floats, answer: Floats
 ) -> None:
+    """Add Σ weight × (ln of the chosen term - ln of the sum of all) at each c of an even grid.
+
+    Along an even grid each term is that of the point before times one factor, so exp is needed
+    twice an option; and ln of a product is taken for many decisions at once.
+    """
+    first, step = grid[0], grid[1] - grid[0]
+    most_options = 0
     for decision in range(len(offsets) - 1):
-        start, stop = offsets[decision], offsets[decision + 1]
+        most_options = max(most_options, offsets[decision + 1] - offsets[decision])
+    terms, factors = np.empty(most_options), np.empty(most_options)
+    product = np.ones(len(grid))
+    for decision in range(len(offsets) - 1):
+        start = offsets[decision]
+        others = offsets[decision + 1] - start - 1
+        weight = weights[decision]
+        # The best option has the smallest gap, so no term exceeds 1, and its own is 1.
+        for i in range(others):
+            gap = ln_gap[start + 1 + i] - ln_gap[start]
+            terms[i], factors[i] = math.exp(-first * gap), math.exp(-step * gap)
+        taken = weight * (ln_gap[start + chosen[decision]] - ln_gap[start])
+        largest = 0.0
         for g in range(len(grid)):
-            total = 0.0
-            # The best option has the smallest gap, so no term exceeds 1.
-            for i in range(start, stop):
-                total += np.exp(-grid[g] * (ln_gap[i] - ln_gap[start]))
-            chosen_term = -grid[g] * (ln_gap[start + chosen[decision]] - ln_gap[start])
-            answer[g] += weights[decision] * (chosen_term - np.log(total))
+            total = 1.0
+            for i in range(others):
+                total += terms[i]
+                terms[i] *= factors[i]
+            answer[g] -= grid[g] * taken
+            if weight == 1.0:
+                product[g] *= total
+                largest = max(largest, product[g])
+            else:
+                answer[g] -= weight * math.log(total)
+        if largest > _LARGE:
+            for g in range(len(grid)):
+                answer[g] -= math.log(product[g])
+                product[g] = 1.0
+    for g in range(len(grid)):
+        answer[g] -= math.log(product[g])
 
 
 def _density(grid: Floats, total: Floats, prior: tuple[Floats, Floats] | None) -> Floats:

@@ -120,9 +120,7 @@ def climb(decisions: Spreads | Prepared, path: AgentPath, rungs: Floats = RUNGS)
     spreads = decisions.spreads if isinstance(decisions, Prepared) else decisions
     _check_depths(spreads, path)
     prepared = decisions if isinstance(decisions, Prepared) else prepare(decisions, model)
-    ln_chosen, information = evaluate_ladder(
-        model, prepared, path.theta(rungs), path.slope(rungs)
-    )
+    ln_chosen, information = evaluate_ladder(model, prepared, path.theta(rungs), path.slope(rungs))
     return Ladder(rungs, ln_chosen, information, spreads.weights, spreads.groups)
 
 

@@ -121,9 +121,7 @@ def show_play(request: Request, bench: TheBench) -> HTMLResponse:
     low, high = 10 * math.ceil(low / 10), 10 * math.floor(high / 10)
     start = min(max(1600, low), high)
     most = round(shipped_ranges()[PLAN][1])
-    return render(
-        request, "play.html", low=low, high=high, start=start, most=most, missing=missing
-    )
+    return render(request, "play.html", low=low, high=high, start=start, most=most, missing=missing)
 
 
 @router.get("/piece/{name}.svg", include_in_schema=False)
