@@ -18,8 +18,10 @@ _MOST_OF_THE_CLOCK = 0.35
 _LEAST_SECONDS = 0.02
 _SHARES = 3.0
 """The engine never takes more than so many even shares: else a slow machine eats up the clock."""
-_FORGET = 0.8
+_FORGET = 0.9
 """A lag that is not seen again counts for so much less with each move."""
+_RESERVE = 2.0
+"""So many lags stay on the clock: the next one may be greater."""
 
 
 @dataclass(frozen=True)
@@ -93,4 +95,5 @@ class Lag:
             return None
         if allowed.fair is None:  # a fixed time for the move
             return allowed.most
-        return min(allowed.most, _SHARES * allowed.fair) - self.seconds
+        safe = (allowed.left or 0.0) - _RESERVE * self.seconds
+        return min(allowed.most, _SHARES * allowed.fair, safe) - self.seconds
