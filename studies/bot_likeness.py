@@ -163,6 +163,7 @@ def measure(
                 {
                     "band": band,
                     "pawns": limit,
+                    "turns": int(inside.sum()),
                     "people": actual.mean(),
                     "people_se": _error(actual, games),
                     "bot": projected.mean(),

@@ -415,7 +415,10 @@ def test_a_tuning_without_convergence_ends_with_1(results: Path) -> None:
         ),
         (["history", "-o", "-", "--period", "week"], "expected one of year, month"),
         (["history", "-o", "-", "--beta", "-1"], "positive beta"),
-        (["history", "-o", "-", "--preset", "go"], "--preset: expected one of auto, chess, plain"),
+        (
+            ["history", "-o", "-", "--set", "preset=go"],
+            "preset: expected one of auto, chess, plain",
+        ),
         (["history", "-o", "-", "--model", "elo", "-j", "2"], "makes one pass: it has no workers"),
         (["tune", "--vary", "beta=1:2"], "--vary beta: expected LOW:HIGH:POINTS"),
         (["tune", "--vary", "beta=300", "--model", "elo"], "--model: expected one of ttt, ttt-d"),
@@ -551,7 +554,7 @@ def test_games_of_chess_and_what_is_told_of_it(tmp_path: Path) -> None:
     code, _, told = run("history", SAMPLE, "-o", out)
     assert code == 0
     assert "with the numbers for chess: beta 480, tau 80, sigma 500, first_mover 90" in told
-    code, _, told = run("history", SAMPLE, "-o", out, "--preset", "plain")
+    code, _, told = run("history", SAMPLE, "-o", out, "--set", "preset=plain")
     assert "numbers for chess" not in told
 
 
@@ -560,6 +563,7 @@ def test_games_of_chess_and_what_is_told_of_it(tmp_path: Path) -> None:
     [
         (("history", "r.csv", "--sigma", "300"), "--set sigma=VALUE"),
         (("history", "r.csv", "--first-mover", "learn"), "--set first_mover=VALUE"),
+        (("history", "r.csv", "--preset", "plain"), "--set preset=VALUE"),
         (("tune", "r.csv", "--beta", "1,2"), "--vary beta=VALUES"),
         (("tune", "r.csv", "--aliases", "a.csv"), "milepost results"),
     ],
@@ -573,7 +577,7 @@ def test_former_options_point_to_what_took_their_place(
 
 
 def test_what_a_cluster_cannot_do_is_refused_at_once(results: Path, tmp_path: Path) -> None:
-    words = ["history", str(results), "-o", str(tmp_path / "c.csv"), "--set", "cluster=auto"]
+    words = ["history", str(results), "-o", str(tmp_path / "c.csv"), "--cluster", "auto"]
     code, _, told = run(*words, "--skip-fast")
     assert code != 0
     assert "--skip-fast cannot be used on a cluster" in told

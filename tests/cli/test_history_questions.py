@@ -42,7 +42,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     })  # fmt: skip
     folder = tmp_path_factory.mktemp("league")
     table.write_parquet(folder / "results.parquet")
-    options = ["--set", "first_mover=40", "--beta", "400", "-q", "--preset", "plain"]
+    options = ["--set", "first_mover=40", "--beta", "400", "-q", "--set", "preset=plain"]
     code, _, told = run("history", folder / "results.parquet", "--save", folder / "h", *options)
     assert code == 0, told
     return folder / "h"

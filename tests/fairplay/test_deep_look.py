@@ -56,17 +56,17 @@ def test_the_pull_of_known_people_is_found_again() -> None:
     those = []
     for rating in np.linspace(1500, 2800, 60):
         p = rng.uniform(0.05, 0.9, 300)
-        agree = (rng.random(300) < 0.6) * 1.0
+        agree = np.where(rng.random(300) < 0.6, 1.0, 0.0)
         x = (rating - 2200) / 400
-        b = np.where(agree == 1, 0.4 + 0.1 * x, 0.9 + 0.2 * x) + 0.3 * rng.standard_normal()
+        b = np.where(agree == 1, 0.4 + 0.1 * x, 0.9 + 0.2 * x) + 0.4 * rng.standard_normal()
         chance = p * np.exp(b) / (1 - p + p * np.exp(b))
         those.append(DeepTurns(rating, p, agree, (rng.random(300) < chance) * 1.0))
     found = measure_pull(those)
-    assert found.agreed == pytest.approx((0.4, 0.1), abs=0.12)
-    assert found.other == pytest.approx((0.9, 0.2), abs=0.12)
-    assert found.sd == pytest.approx(0.3, abs=0.1)
+    assert found.agreed == pytest.approx((0.4, 0.1), abs=0.15)
+    assert found.other == pytest.approx((0.9, 0.2), abs=0.15)
+    assert found.sd == pytest.approx(0.4, abs=0.1)
     with pytest.raises(InputError, match="too few"):
-        measure_pull(those[:4])
+        measure_pull(those[:3])
 
 
 def test_honest_draws_keep_the_promise_and_the_density(look: DeepSimulator) -> None:

@@ -331,6 +331,9 @@ def test_a_second_look_is_a_job_of_its_own(
     assert wait_for(client, rated_set)["state"] == "done"
     note = client.get(f"{API}/sets/{rated_set}").json()["note"]
     assert "No engine" in note  # this workbench has none
+    assert client.get(f"{API}/jobs/{rated_set}").json()["phase"] == "looking"
+    tables.chosen.journal.write("state", state="waiting")
+    assert client.get(f"{API}/jobs/{rated_set}").json()["phase"] is None  # of the next job
     looks: list[str] = []
 
     def review(turns: pl.DataFrame, store: Path, *, player: str, plan: Any, **_: Any) -> None:

@@ -3,6 +3,7 @@ from . import analyses as analyses
 from . import bridges as bridges
 from . import decisions as decisions
 from . import fairplay as fairplay
+from . import fit_rows as fit_rows
 from . import games as games
 from . import histories as histories
 from . import matches as matches

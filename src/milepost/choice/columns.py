@@ -24,13 +24,15 @@ clear      1 - exp(-gap between the two best): whether there is one good option 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from milepost.choice.scale import Scale, filled_depths, raw_losses, scaled_differences
-from milepost.choice.spreads import Floats, Spreads
+from milepost.choice.spreads import Floats, Ints, Spreads
 from milepost.errors import InputError
+from milepost.kernels import kernel
 
 LOSS, FIRST = "loss", "first"
 PRODUCT = "*"
@@ -49,11 +51,42 @@ def option_feature(name: str, spreads: Spreads, scale: Scale) -> Floats:
     InputError
         If the spreads do not have it.
     """
-    feature = np.ones(len(spreads.values))
-    for part in name.split(PRODUCT):
-        feature = feature * _column(part, spreads, scale)
-    feature[spreads.values == -np.inf] = 0.0
-    return feature
+    return option_features((name,), spreads, scale)[:, 0]
+
+
+def option_features(names: Sequence[str], spreads: Spreads, scale: Scale) -> Floats:
+    """Return columns and products, one row an option; 0 for padding.
+
+    Raises
+    ------
+    InputError
+        If the spreads do not have one of them.
+    """
+    products = [name.split(PRODUCT) for name in names]
+    # What several products share is worked out once; behind the columns there are ones.
+    needed = dict.fromkeys(part for product in products for part in product)
+    places = {part: at for at, part in enumerate(needed)}
+    parts = np.ones((len(places) + 1, len(spreads.values)))
+    for part, at in places.items():
+        parts[at] = _column(part, spreads, scale)
+    which = np.full((len(names), max(map(len, products), default=1)), len(places))
+    for row, product in enumerate(products):
+        which[row, : len(product)] = [places[part] for part in product]
+    table = np.empty((len(spreads.values), len(names)))
+    _fill_products(parts, which, spreads.values, table)
+    return table
+
+
+@kernel
+def _fill_products(parts: Floats, which: Ints, values: Floats, table: Floats) -> None:
+    for i in range(len(table)):
+        for k in range(table.shape[1]):
+            product = 0.0
+            if values[i] > -math.inf:
+                product = parts[which[k, 0], i]
+                for j in range(1, which.shape[1]):
+                    product *= parts[which[k, j], i]
+            table[i, k] = product
 
 
 def missing_columns(names: tuple[str, ...], spreads: Spreads) -> list[str]:
@@ -108,18 +141,43 @@ def _first(spreads: Spreads, _: Scale) -> Floats:
     return first
 
 
-def _losses_by_depth(spreads: Spreads) -> Floats:
-    """Losses at each depth, a column each; the final ones alone where there are no depths."""
-    if spreads.depth_values is None:
-        return _finite(raw_losses(spreads))[:, None]
-    values = filled_depths(spreads)
-    best = np.maximum.reduceat(values, spreads.offsets[:-1], axis=0)
-    return _finite(np.repeat(best, spreads.counts, axis=0) - values)
+def _over_depths(spreads: Spreads) -> tuple[Floats, Floats, Floats]:
+    """Of the losses at all depths: the least, the share of 0, and the last less the others' mean.
+
+    Losses are at most `MOST_LOSS`. Where there are no depths, the final values are the only one.
+    """
+    filled = spreads.values[:, None] if spreads.depth_values is None else filled_depths(spreads)
+    least, tops, swing = np.empty((3, len(filled)))
+    _fill_over_depths(spreads.offsets, filled, least, tops, swing)
+    return least, tops, swing
+
+
+@kernel
+def _fill_over_depths(
+    offsets: Ints, values: Floats, least: Floats, tops: Floats, swing: Floats
+) -> None:
+    depths = values.shape[1]
+    best = np.empty(depths)
+    for decision in range(len(offsets) - 1):
+        start, stop = offsets[decision], offsets[decision + 1]
+        best[:] = -math.inf
+        for i in range(start, stop):
+            for d in range(depths):
+                best[d] = max(best[d], values[i, d])
+        for i in range(start, stop):
+            smallest, zeros, total, last = MOST_LOSS, 0, 0.0, 0.0
+            for d in range(depths):
+                loss = best[d] - values[i, d]
+                zeros += loss == 0.0
+                last = loss if loss < MOST_LOSS else MOST_LOSS
+                smallest = min(smallest, last)
+                total += last
+            least[i], tops[i] = smallest, zeros / depths
+            swing[i] = last - (total - last) / (depths - 1) if depths > 1 else 0.0
 
 
 def _least(spreads: Spreads, _: Scale) -> Floats:
-    losses = np.minimum(_losses_by_depth(spreads).min(axis=1), MOST_LOSS)
-    answer: Floats = -np.log1p(losses)
+    answer: Floats = -np.log1p(_over_depths(spreads)[0])
     return answer
 
 
@@ -136,15 +194,11 @@ def _rank(spreads: Spreads, _: Scale) -> Floats:
 
 
 def _tops(spreads: Spreads, _: Scale) -> Floats:
-    answer: Floats = (_losses_by_depth(spreads) == 0.0).mean(axis=1)
-    return answer
+    return _over_depths(spreads)[1]
 
 
 def _swing(spreads: Spreads, _: Scale) -> Floats:
-    losses = np.minimum(_losses_by_depth(spreads), MOST_LOSS)
-    if losses.shape[1] == 1:
-        return np.zeros(len(losses))
-    answer: Floats = np.clip(losses[:, -1] - losses[:, :-1].mean(axis=1), -MOST_SWING, MOST_SWING)
+    answer: Floats = np.clip(_over_depths(spreads)[2], -MOST_SWING, MOST_SWING)
     return answer
 
 

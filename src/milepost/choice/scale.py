@@ -6,18 +6,21 @@ from even: the difference between two values is the integral of dx / (C + |x|) b
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from milepost.choice.spreads import Floats, Spreads
+from milepost.choice.spreads import Floats, Ints, Spreads
 from milepost.errors import InputError
+from milepost.kernels import kernel
 
 LOG = "log"
 RAW = "raw"
 WIN_PROBABILITY = "win-probability"
 DIFFERENCES = (LOG, RAW, WIN_PROBABILITY)
+_LOG, _WIN_PROBABILITY = DIFFERENCES.index(LOG), DIFFERENCES.index(WIN_PROBABILITY)
 CAP = 4.0
 TIE_SHIFT = 0.03
 
@@ -90,10 +93,9 @@ def scaled_differences(spreads: Spreads, scale: Scale) -> Floats:
     difference that enters projections includes it.
     """
     values, offsets = spreads.values, spreads.offsets
-    best = np.repeat(values[offsets[:-1]], spreads.counts)
-    delta = _against(best, values, scale)
+    delta = _below(values[offsets[:-1], None], values[:, None], offsets, scale)[:, 0]
     if scale.tie_shift > 0:
-        tied = values == best
+        tied = values == np.repeat(values[offsets[:-1]], spreads.counts)
         tied[offsets[:-1]] = False
         delta[tied] = scale.tie_shift
     return delta
@@ -131,14 +133,12 @@ def depth_differences(spreads: Spreads, scale: Scale, depths: Sequence[int]) -> 
         have = ", ".join(map(str, spreads.depths)) or "none"
         raise InputError(f"values at the depths {missing or list(depths)} are needed; have {have}")
     filled = filled_depths(spreads)
-    answer = np.empty((len(filled), len(depths)))
-    for column, depth in enumerate(depths):
-        if depth == spreads.depths[-1]:
-            answer[:, column] = scaled_differences(spreads, scale)
-            continue
-        values = filled[:, spreads.depths.index(depth)]
-        best = np.repeat(np.maximum.reduceat(values, spreads.offsets[:-1]), spreads.counts)
-        answer[:, column] = _against(best, values, scale)
+    if tuple(depths) != spreads.depths:
+        filled = filled[:, [spreads.depths.index(depth) for depth in depths]]
+    best = np.maximum.reduceat(filled, spreads.offsets[:-1], axis=0)
+    answer = _below(best, filled, spreads.offsets, scale)
+    if depths[-1] == spreads.depths[-1]:
+        answer[:, -1] = scaled_differences(spreads, scale)
     return answer
 
 
@@ -153,13 +153,49 @@ def filled_depths(spreads: Spreads) -> Floats:
     return filled
 
 
-def _against(best: Floats, values: Floats, scale: Scale) -> Floats:
-    # Padding stays infinitely far away: the cap is for real options only.
-    padding = values == -np.inf
-    kept = np.where(padding, best, values)
-    if scale.cap is not None:
-        kept = np.maximum(kept, best - scale.cap)
-    # Equal values give exactly 0; rounding must not make a difference negative.
-    delta = np.maximum(scale.apply(best) - scale.apply(kept), 0.0)
-    delta[padding] = np.inf
-    return delta
+def _below(best: Floats, values: Floats, offsets: Ints, scale: Scale) -> Floats:
+    """How far options are below the best of their decision, column by column."""
+    answer = np.empty(values.shape)
+    cap = np.inf if scale.cap is None else scale.cap
+    kind = DIFFERENCES.index(scale.difference)
+    _fill_below(kind, scale.constant, cap, offsets, best, values, answer)
+    return answer
+
+
+@kernel
+def _fill_below(
+    kind: int,
+    constant: float,
+    cap: float,
+    offsets: Ints,
+    best: Floats,
+    values: Floats,
+    answer: Floats,
+) -> None:
+    columns = values.shape[1]
+    top = np.empty(columns)
+    for decision in range(len(offsets) - 1):
+        for k in range(columns):
+            top[k] = _applied(kind, constant, best[decision, k])
+        for i in range(offsets[decision], offsets[decision + 1]):
+            for k in range(columns):
+                if values[i, k] == -math.inf:
+                    # Padding stays infinitely far away: the cap is for real options only.
+                    answer[i, k] = math.inf
+                elif values[i, k] >= best[decision, k]:
+                    answer[i, k] = 0.0
+                else:
+                    kept = max(values[i, k], best[decision, k] - cap)
+                    # Rounding must not make a difference negative.
+                    answer[i, k] = max(top[k] - _applied(kind, constant, kept), 0.0)
+
+
+@kernel
+def _applied(kind: int, constant: float, value: float) -> float:
+    """As `Scale.apply`, one value."""
+    if kind == _LOG:
+        log = math.log1p(abs(value) / constant)
+        return log if value >= 0.0 else -log
+    if kind == _WIN_PROBABILITY:
+        return 0.5 * (1.0 + math.tanh(value * (math.log(10.0) / 8.0)))
+    return value

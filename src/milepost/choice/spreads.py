@@ -285,6 +285,10 @@ class Spreads:
             chosen_outside=None if self.chosen_outside is None else self.chosen_outside[wanted],
         )
 
+    def values_alone(self) -> Spreads:
+        """Return the same decisions without shallower depths and named columns."""
+        return replace(self, depth_values=None, depths=(), columns={}, context={})
+
     def choosing(self, chosen: npt.ArrayLike) -> Spreads:
         """Return the same decisions with other choices, given as indices in the order here."""
         picked = np.asarray(chosen, dtype=np.int64)

@@ -29,7 +29,7 @@ PURPOSES: dict[str, frozenset[str]] = {
     )),
     "Engine and evaluations": frozenset((
         "--store", "--setup", "--plan", "--depth", "--width", "--engine", "--engine-option",
-        "--jury", "--every-turn", "--book-moves", "--cluster", "--timeout", "--analyse",
+        "--jury", "--every-turn", "--book-moves", "--timeout", "--analyse",
         "--opponents", "--calibration", "--force", "--bridge",
     )),
     "Output": frozenset((
@@ -38,7 +38,7 @@ PURPOSES: dict[str, frozenset[str]] = {
         "--replace", "--scale", "--level", "--quality", "--wins", "--margins",
     )),
     "Running": frozenset((
-        "--workers", "--strict", "--seed", "--again", "--quiet", "--verbose", "--help",
+        "--workers", "--cluster", "--strict", "--seed", "--again", "--quiet", "--verbose", "--help",
     )),
 }  # fmt: skip
 """Headings for options in a long help; what is named nowhere is the command's own."""
@@ -103,6 +103,10 @@ EXAMPLES: dict[str, Examples] = {
         (
             "milepost history r.parquet --save h --model ttt-d --set newcomers=learn",
             "another model, with an option of its own",
+        ),
+        (
+            "milepost history r.parquet -o curves.parquet -j 8 --cluster auto",
+            "eight slices of time on a Ray cluster",
         ),
     ),
     "rank": (

@@ -176,17 +176,15 @@ Settings = Annotated[
         "--set",
         metavar="NAME=VALUE",
         help="An option of the model, such as sigma=300, draw=share or newcomers=company; also "
-        "tolerance and max_sweeps. Repeatable. A wrong name lists them all.",
+        "preset, tolerance and max_sweeps. Repeatable. A wrong name lists them all.",
     ),
 ]
-Preset = Annotated[
-    str,
-    choice(
-        "--preset",
-        ("auto", "chess", "plain"),
-        "Where numbers you do not give come from: chess, plain, or auto (chess if the games are "
-        "chess).",
-        listed=False,
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        metavar="auto|ADDRESS",
+        help="Run on a Ray cluster; auto starts or joins one (needs milepost[cluster]).",
     ),
 ]
 Threads = Annotated[
@@ -226,12 +224,18 @@ Scale = Annotated[
 ]
 
 
-def check_preset(preset: str) -> None:
-    """Refuse a preset that there is not."""
+PRESETS = ("auto", "chess", "plain")
+"""Where numbers that are not given come from; auto = chess if the games are chess."""
+
+
+def take_preset(given: dict[str, Any], default: str) -> str:
+    """Take the preset out of what was set; refuse one that there is not."""
     from milepost.errors import InputError
 
-    if preset not in ("auto", "chess", "plain"):
-        raise InputError(f"--preset: expected auto, chess or plain; got {preset!r}")
+    preset = given.pop("preset", default)
+    if preset not in PRESETS:
+        raise InputError(f"preset: expected one of {', '.join(PRESETS)}; got {preset!r}")
+    return str(preset)
 
 
 def read_settings(pairs: list[str] | None, option: str = "--set") -> dict[str, str]:

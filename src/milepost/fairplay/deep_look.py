@@ -45,7 +45,7 @@ DEEP: Final = "a deep search"
 _AT: Final = np.array([-np.sqrt(3.0), 0.0, np.sqrt(3.0)])
 _WEIGHTS: Final = np.array([1 / 6, 2 / 3, 1 / 6])
 """Three points with the first five moments of a normal distribution (Gauss and Hermite)."""
-LEAST_SD: Final = 0.2
+LEAST_SD: Final = 0.3
 """σ is never taken for less: a few performances do not show how players differ."""
 _MOST_STEPS = 50
 
@@ -197,9 +197,9 @@ def measure_pull(those: Sequence[DeepTurns], depth: int = DEPTH, setup: str = ""
     Raises
     ------
     InputError
-        If there are fewer than five performances.
+        If there are fewer than four performances.
     """
-    if len(those) < 5:
+    if len(those) < 4:
         raise InputError(f"{len(those)} performances are too few to measure the deep look by")
     x = np.concatenate([np.full(len(each.p), (each.rating - MIDDLE) / UNIT) for each in those])
     p, agree, hit = (

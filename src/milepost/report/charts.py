@@ -93,9 +93,8 @@ def theme() -> dict[str, Any]:
 
 DARK = {
     INK: "#e8e8e8", PAPER: "#17191c", FAINT: "#3a3f45", "#888888": "#8d939a", "#555555": "#b4b8bd",
-    "#E9E9E9": "#2b2f34", "#D2D2D2": "#4a4f55", "#9A9A9A": "#8d939a",
-    "#777777": "#9a9fa5", "#222": "#e8e8e8", "#000": "#e8e8e8", "#000000": "#e8e8e8",
-    "black": "#e8e8e8", "#fff": "#17191c", "white": "#17191c", "#ddd": "#3a3f45", "#888": "#8d939a",
+    "#777777": "#9a9fa5", "#E9E9E9": "#2b2f34", "#D2D2D2": "#4a4f55", "#9A9A9A": "#8d939a",
+    "#000": "#e8e8e8", "black": "#e8e8e8", "white": "#17191c",
     "#0072B2": "#56aee8", "#D55E00": "#f08a3c", "#009E73": "#3fc79b", "#CC79A7": "#e39ac3",
     "#E69F00": "#f0b838", "#56B4E9": "#8fd0f7", "#5D3A9B": "#a98be0", "#7F7F7F": "#a8a8a8",
     "#93c4e6": "#2f6f9c", "#4d7896": "#8db7d4",
@@ -272,19 +271,20 @@ def save_chart(chart: alt.TopLevelMixin, path: str | Path) -> None:
         # faces of type it writes them in random order: so all text has the plain one here.
         data = vl_convert.svg_to_pdf(_FACES.sub("", svg_text(chart)))
     elif ending == ".html":
-        page = vl_convert.vegalite_to_html(spec_of(chart), bundle=True, renderer="svg")
-        data = _alone_in_a_page(page)
+        data = _alone_in_a_page(spec_of(chart))
     else:
         data = (json.dumps(spec_of(chart), ensure_ascii=False, indent=1) + "\n").encode("utf-8")
     write_bytes(target, data)
 
 
-def _alone_in_a_page(text: str) -> bytes:
-    """Let a chart in a page of its own shrink on a phone, and turn dark where that is preferred."""
+def _alone_in_a_page(spec: dict[str, Any]) -> bytes:
+    """Let a chart in a page of its own shrink on a phone, and follow light and dark."""
+    import vl_convert
+
     style = (
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="color-scheme" content="light dark">\n<style>\n'
-        "body { margin: 0.5rem; }\n"
+        '<meta name="color-scheme" content="light dark">\n'
+        "<style>\nbody { margin: 0.5rem; }\n"
         # vega-embed writes its own styles later: these must win.
         ".vega-embed { display: block !important; max-width: 100%; overflow-x: auto; }\n"
         ".vega-embed svg { max-width: 100%; height: auto !important; }\n"
@@ -292,8 +292,9 @@ def _alone_in_a_page(text: str) -> bytes:
         "@media (max-width: 40rem) { .vega-embed svg { max-width: none; min-width: 34rem; } }\n"
         "@media screen and (prefers-color-scheme: dark) {\n"
         f"  body, .vega-embed svg {{ background: {DARK[PAPER]} !important; }}\n}}\n"
-        f"{dark_rules('.vega-embed svg')}</style>\n"
+        f"{'' if _is_heat_map(spec) else dark_rules('.vega-embed svg')}</style>\n"
     )
+    text: str = vl_convert.vegalite_to_html(spec, bundle=True, renderer="svg")
     # Behind the first tag: further down the text of a script may hold tags too.
     return text.replace("<head>", f"<head>\n{style}", 1).encode("utf-8")
 

@@ -111,7 +111,7 @@ def _factors(
 
     These are δ^c at each depth, then the columns. What agents make of them lies in a space of few
     dimensions, for most parameters do not move: so the numbers are first brought to its basis.
-    Returns the basis, the factors (ln y of all agents, then the slopes), and the unit of the slopes.
+    Returns the basis, the factors (of ln y of all agents, then of slopes), and the slopes' unit.
     """
     c = np.exp(theta[0, C])
     by_s = -c * along[:, [S]]
@@ -193,14 +193,9 @@ def _climb(
                 information[decision, agent] = 0.0
                 continue
             high = math.log(math.log(others + 1.0)) + 1e-12
-            if agent == 0:
-                x_top = high - 0.7
-            else:
-                guess = level
-                if agent == 2:
-                    guess = 2.0 * level - before
-                elif agent > 2:
-                    guess = 3.0 * (level - before) + long_before
+            x_top = high - 0.7 if agent == 0 else x_top
+            if agent > 0:
+                guess = _next(agent, level, before, long_before)
                 x_top = min(ln_ell(guess - z[at], kappa, x_top), high)
             settled, x_top = _settle(below, size, kappa, start, table, high, x_top, p, pr)
             lam = math.exp(x_top) + kappa * x_top
@@ -221,6 +216,16 @@ def _climb(
                 x_chosen = ln_ell(b, kappa, x_chosen)
                 ln_chosen[decision, agent] = -math.exp(x_chosen)
             long_before, before, level = before, level, lam + z[at]
+
+
+@kernel
+def _next(known: int, last: float, before: float, long_before: float) -> float:
+    """Go on with a series: by its last value, on a line, or on a parabola."""
+    if known == 1:
+        return last
+    if known == 2:
+        return 2.0 * last - before
+    return 3.0 * (last - before) + long_before
 
 
 @kernel
@@ -390,4 +395,5 @@ def _exactly(
                 nearest = i
     # By the option that comes next: ln ℓ of the best may be too small for a number.
     ell = -ln_p[nearest]
-    return ell + kappa * math.log(ell) - below[nearest]
+    value: float = ell + kappa * math.log(ell) - below[nearest]
+    return value

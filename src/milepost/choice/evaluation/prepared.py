@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from milepost.choice.columns import option_feature
+from milepost.choice.columns import option_features
 from milepost.choice.model import ChoiceModel
 from milepost.choice.scale import (
     Scale,
@@ -64,10 +64,7 @@ class Prepared:
     @cached_property
     def features(self) -> Floats:
         """The columns of the utilities, one row an option; 0 for padding."""
-        table = np.empty((len(self.spreads.values), len(self.utilities)))
-        for column, name in enumerate(self.utilities):
-            table[:, column] = option_feature(name, self.spreads, self.scale)
-        return table
+        return option_features(self.utilities, self.spreads, self.scale)
 
 
 def prepare(spreads: Spreads, model: ChoiceModel) -> Prepared:

@@ -57,14 +57,7 @@ def analyse(
     ] = False,
     book_moves: BookMoves = 8,
     workers: options.Workers = options.ALL_CORES,
-    cluster: Annotated[
-        str | None,
-        typer.Option(
-            "--cluster",
-            metavar="auto|ADDRESS",
-            help="Run on a Ray cluster; auto starts or joins one (needs milepost[cluster]).",
-        ),
-    ] = None,
+    cluster: options.Cluster = None,
     timeout: Annotated[
         float,
         typer.Option("--timeout", min=1.0, help="Seconds before a search counts as hanging."),

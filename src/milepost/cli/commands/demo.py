@@ -146,10 +146,8 @@ def _show_champions(folder: Path) -> None:
     )
     chart = curves_chart(
         known.curves.filter(known.curves["player"].is_in(_DRAWN)),
-        title="World champions by their results",
-        subtitle=[
-            f"{known.games:,} results of 1850-2023; skill read as Elo by a line to printed Elos"
-        ],
+        title="World champions, from their results",
+        subtitle=[f"{known.games:,} results of 1850-2023; skill on the scale of the printed Elos"],
         unit="Elo",
         width=760,
     )

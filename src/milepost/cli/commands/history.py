@@ -16,6 +16,7 @@ MOVED = {
     for name in (
         "mu", "sigma", "draw", "first-mover", "newcomers", "margin-mu", "margin-sigma",
         "margin-tau", "draw-form", "stage", "order", "seed", "tolerance", "max-sweeps", "scale",
+        "preset",
     )
 }  # fmt: skip
 """Former options: what to type now."""
@@ -61,7 +62,6 @@ def history(
         typer.Option("--tau", help="How much a skill drifts in a year (standard deviation)."),
     ] = None,
     settings: options.Settings = None,
-    preset: options.Preset = "auto",
     skip_fast: options.SkipFast = False,
     first: options.FromYear = None,
     last: options.ToYear = None,
@@ -81,15 +81,19 @@ def history(
     ] = None,
     form: options.Format = None,
     workers: options.Threads = None,
+    cluster: options.Cluster = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Estimate every player's skill through time from results.
 
     Writes curves with -o, or keeps the history with --save for rank, compare, plot and others.
 
-    All results are held in memory, about 240 bytes a game. With --set cluster=auto, Parquet results
-    are fitted on a Ray cluster in --workers slices of time, each of which holds its own games only
-    (needs milepost[cluster]); cluster=HOST:PORT uses a running one.
+    All results are held in memory, about 240 bytes a game. With --cluster, Parquet results are
+    fitted on a Ray cluster in --workers slices of time, and each machine holds the games of its own
+    slices only (needs milepost[cluster]).
+
+    Chess games get settings of their own. --set preset=plain takes the general ones instead;
+    --set preset=chess takes those for chess whatever the games are.
 
     Where do newcomers begin? --set newcomers=none: all at mu; newcomers=learn: at a level learned
     through time (the default for chess); newcomers=company: by the players they first meet (the
@@ -110,14 +114,13 @@ def history(
     given = {name: options.value_of(text) for name, text in options.read_settings(settings).items()}
     # Where the questions have an option of its own, the curves' scale is one of many settings.
     scale = given.pop("scale", None)
-    cluster = given.pop("cluster", None)
+    preset = options.take_preset(given, "auto")
     joining = _joining(moves, given)
     frequent = {"beta": beta, "tau": tau, "workers": workers}
     given |= {name: value for name, value in frequent.items() if value is not None}
     if "newcomers" in given:
         model, given = _with_newcomers(model, given)
     # What cannot be is refused before the results are read.
-    options.check_preset(preset)
     api.model_and_sweeping(model, given)
     length = options.read_period(period)
     api.check_period(length)
@@ -134,7 +137,7 @@ def history(
         fitted, sweeping = api.model_and_sweeping(model, given)
         with show.warnings_told(), show.progress("sweeping", quiet=quiet, unit="sweeps") as tell:
             found = api.fit_on_cluster(
-                inputs, fitted, period=length, slices=workers or 4, address=str(cluster),
+                inputs, fitted, period=length, slices=workers or 4, address=cluster,
                 sweeping=sweeping, progress=tell,
             )  # fmt: skip
         _write(found, output, save, form, scale, quiet=quiet, chess=False)

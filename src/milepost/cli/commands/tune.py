@@ -23,6 +23,7 @@ MOVED = {
     )
 } | {
     "--newcomers": "--set newcomers=learn",
+    "--preset": "--set preset=VALUE",
     "--tolerance": "--set tolerance=POINTS",
     "--max-sweeps": "--set max_sweeps=NUMBER",
     "--keep-names": "of milepost results: tune the table that it writes",
@@ -53,7 +54,6 @@ def tune(
         ),
     ] = "ttt",
     settings: options.Settings = None,
-    preset: options.Preset = "plain",
     by: Annotated[
         str,
         options.choice(
@@ -121,7 +121,8 @@ def tune(
 ) -> None:
     """Find the settings of a history that explain results best.
 
-    Tries a grid of settings, marks the best, and with --optimise searches further.
+    Tries a grid of settings, marks the best, and with --optimise searches further. Numbers that are
+    not given are the general ones; --set preset=chess takes those for chess.
 
     Exits with code 1 if the best point did not converge or the search did not settle.
     """
@@ -132,8 +133,8 @@ def tune(
         output = "-"
     if output is not None:
         format_of(output, form)
-    options.check_preset(preset)
     given = {name: options.value_of(text) for name, text in options.read_settings(settings).items()}
+    preset = options.take_preset(given, "plain")
     if workers is not None:
         given["workers"] = workers
     axes = {

@@ -25,7 +25,7 @@ from milepost.choice.spreads import Floats, Ints, Spreads
 from milepost.errors import InputError
 from milepost.fit.result import check_level
 from milepost.io.shown import Shown
-from milepost.kernels import kernel
+from milepost.kernels import kernel, vector_kernel
 
 K = 0.1
 WIDTH = 10
@@ -44,6 +44,8 @@ _SETTLED = 1e-9
 """A step of c that is none."""
 _PRIOR_POINTS = 2001
 """Points at which a normal prior is given; between them it is interpolated."""
+_LARGE = 1e200
+"""A product that is larger than this has its logarithm taken: a decision adds a factor of ten."""
 _COARSE = 8.0
 """The grid is refined when a standard deviation has fewer steps than this."""
 
@@ -382,7 +384,7 @@ def _blocks(parts: list[Spreads], every: int | None) -> list[Spreads]:
 
 
 def log_likelihoods(spreads: Spreads, k: float, grid: Floats) -> Floats:
-    """Return the log-likelihood of the choices at each c of the grid."""
+    """Return the log-likelihood of the choices at each c of the grid, whose steps are even."""
     best = np.repeat(spreads.values[spreads.offsets[:-1]], spreads.counts)
     ln_gap = np.log(best - spreads.values + k)
     answer = np.zeros(len(grid))
@@ -390,19 +392,48 @@ def log_likelihoods(spreads: Spreads, k: float, grid: Floats) -> Floats:
     return answer
 
 
-@kernel
+@vector_kernel
 def _add_log_likelihoods(
     offsets: Ints, ln_gap: Floats, chosen: Ints, weights: Floats, grid: Floats, answer: Floats
 ) -> None:
+    """Add Σ weight × (ln of the chosen term - ln of the sum of all) at each c of an even grid.
+
+    Along an even grid each term is that of the point before times one factor, so exp is needed
+    twice an option; and ln of a product is taken for many decisions at once.
+    """
+    first, step = grid[0], grid[1] - grid[0]
+    most_options = 0
     for decision in range(len(offsets) - 1):
-        start, stop = offsets[decision], offsets[decision + 1]
+        most_options = max(most_options, offsets[decision + 1] - offsets[decision])
+    terms, factors = np.empty(most_options), np.empty(most_options)
+    product = np.ones(len(grid))
+    for decision in range(len(offsets) - 1):
+        start = offsets[decision]
+        others = offsets[decision + 1] - start - 1
+        weight = weights[decision]
+        # The best option has the smallest gap, so no term exceeds 1, and its own is 1.
+        for i in range(others):
+            gap = ln_gap[start + 1 + i] - ln_gap[start]
+            terms[i], factors[i] = math.exp(-first * gap), math.exp(-step * gap)
+        taken = weight * (ln_gap[start + chosen[decision]] - ln_gap[start])
+        largest = 0.0
         for g in range(len(grid)):
-            total = 0.0
-            # The best option has the smallest gap, so no term exceeds 1.
-            for i in range(start, stop):
-                total += np.exp(-grid[g] * (ln_gap[i] - ln_gap[start]))
-            chosen_term = -grid[g] * (ln_gap[start + chosen[decision]] - ln_gap[start])
-            answer[g] += weights[decision] * (chosen_term - np.log(total))
+            total = 1.0
+            for i in range(others):
+                total += terms[i]
+                terms[i] *= factors[i]
+            answer[g] -= grid[g] * taken
+            if weight == 1.0:
+                product[g] *= total
+                largest = max(largest, product[g])
+            else:
+                answer[g] -= weight * math.log(total)
+        if largest > _LARGE:
+            for g in range(len(grid)):
+                answer[g] -= math.log(product[g])
+                product[g] = 1.0
+    for g in range(len(grid)):
+        answer[g] -= math.log(product[g])
 
 
 def _density(grid: Floats, total: Floats, prior: tuple[Floats, Floats] | None) -> Floats:

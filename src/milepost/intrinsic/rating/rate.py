@@ -199,9 +199,11 @@ def _rate_part(
     players, events = _codes(frame, "mover"), _codes(frame, "event", "year")
     beside = _beside_own_elo(prepared, calibration, codes, len(names), players, events)
     rows = []
+    # With a ladder the values are enough: what else the decisions bring need not be copied.
+    needed = spreads if ladder is None else spreads.values_alone()
     for code, values in enumerate(names):
         here = np.flatnonzero(codes == code)
-        part = spreads.take(here)
+        part = needed.take(here)
         shares = Shares(_share(players[here]), _share(events[here]))
         if len(here) < least:
             found = Estimate.nothing(len(part), part.number_of_groups)
