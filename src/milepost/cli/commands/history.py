@@ -88,8 +88,8 @@ def history(
 
     Writes curves with -o, or keeps the history with --save for rank, compare, plot and others.
 
-    With --cluster, results in Parquet are fitted in --workers slices of time, and each machine holds
-    the games of its own slices only.
+    With --cluster, results in Parquet are fitted in --workers slices of time, on one machine or
+    several.
 
     Games of chess get numbers of their own. --set preset=plain takes the general ones instead, and
     --set preset=chess those for chess whatever the games are.
