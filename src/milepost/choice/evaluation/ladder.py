@@ -396,4 +396,4 @@ def _exactly(
                 nearest = i
     # By the option that comes next: ln ℓ of the best may be too small for a number.
     ell = -ln_p[nearest]
-    return ell + kappa * math.log(ell) - below[nearest]
+    return float(ell + kappa * math.log(ell) - below[nearest])
