@@ -6,7 +6,8 @@ Reads the complete events of part `estimate` whose turns are in the stores, meas
 players play as the calibration sees them (`milepost.fairplay.measure`), and writes
 `src/milepost/data/fairplay/NAME.json`. Events of part `test` are never read. `--only-evidence`
 keeps the people as they are shipped and writes their evidence ratios anew, of the events at hand:
-for a new menu where the evaluations of the other events are gone. `--power` puts in a power table.
+for a new menu where the evaluations of the other events are gone. `--power` puts in a power table,
+`--deep` the pull of a deep search's moves.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import polars as pl
 
 import milepost as mp
 from milepost.errors import InputError, MissingEvaluationsWarning, NotAnalysedError
+from milepost.fairplay.deep_pull import DeepPull
 from milepost.fairplay.honest import HonestPlayers, honest_players
 from milepost.fairplay.measure import LEAST_GAMES, enough_turns, measure, reference_rows
 from milepost.fairplay.performances import make_board
@@ -110,8 +112,11 @@ def main() -> None:
     )  # fmt: skip
     parser.add_argument("--caution", default="", help="what every check with it must say")
     parser.add_argument("--only-evidence", action="store_true", help="keep the shipped people")
-    parser.add_argument("--only-power", action="store_true", help="keep all but the power table")
+    parser.add_argument(
+        "--only-power", action="store_true", help="keep all but power and deep look"
+    )
     parser.add_argument("--power", type=Path, help="what studies.fair_play_power wrote")
+    parser.add_argument("--deep", type=Path, help="what the study pull of fair_play_deep wrote")
     parser.add_argument("--outputs", type=Path, default=OUTPUTS)
     given = parser.parse_args()
     calibration = mp.load_calibration(given.calibration)
@@ -127,6 +132,11 @@ def main() -> None:
     if given.power is not None:
         power = json.loads(given.power.read_text(encoding="utf-8"))["rows"]
         honest = replace(honest, power=tuple(power))
+    if given.caution:
+        honest = replace(honest, caution=given.caution)
+    if given.deep is not None:
+        pull = json.loads(given.deep.read_text(encoding="utf-8"))["pull"]
+        honest = replace(honest, deep=DeepPull.from_dict(pull))
     given.outputs.mkdir(parents=True, exist_ok=True)
     path = given.outputs / f"{calibration.name}.json"
     write_text(path, json.dumps(honest.to_dict(), indent=1) + "\n")

@@ -1,44 +1,60 @@
-"""How human the bot is, on human turns that no calibration has seen.
+"""How human the bot is, on human turns that made neither the calibration nor the playing maps.
 
-    python -m studies.bot_likeness --turns TURNS... --store DIR [--plan bullet] [--output DIR]
+    python -m studies.bot_likeness quick  --store DIR [--data ../shared/data] [--work DIR]
+    python -m studies.bot_likeness bullet --store DIR --turns TURNS...
+
+*quick*: turns of people's games that were evaluated to depth 10: `analysis/whole_games.parquet` of
+1976 to 2009, and two weak events that the store holds. *bullet*: any tables of turns that the store
+holds at depth 6.
 
 For each band of Elo: how often people play the engine's best move and the agent's likeliest one,
 the log-loss, and the share of turns that give away 0.5, 1, 2, 3 pawns or more, people's beside the
 agent's, with standard errors by game. As contrast the rule of Stockfish's ``Skill Level`` on the
-same values, at the level whose average loss is nearest to people's. *played* is how the bot plays,
-by its playing map: sharper, since it must make up for what the plan does not see. At last, whether
+same values, at the level whose average loss is nearest to people's. *played* is how the bots play,
+by their playing maps: with *quick* by the cheapest plan that can play at the Elo, whose moves are
+seen here by the values of depth 10; with *bullet* by its own values. At last, whether
 slips fall where they fall for people: by tenths of the agent's entropy.
+
+What was found goes into ``studies/figures/bot.json``, from which ``python -m studies.bot_tables``
+writes the tables and the chart of docs/play.md.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import sys
 import warnings
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 from scipy import stats
+from studies.figure_file import BOT
 
 import milepost as mp
+from milepost.analysis.exchange.scored_tables import import_shared
+from milepost.api.minds import bot_plan, cheapest_plan
 from milepost.choice.evaluation.evaluate import evaluate, ln_probabilities, prepare
 from milepost.choice.spreads import Floats, Spreads
 from milepost.errors import MissingEvaluationsWarning
-from milepost.intrinsic.calibration.calibration import (
-    Calibration,
-    calibration_for,
-    load_calibration,
-)
+from milepost.intrinsic.calibration.calibration import Calibration, load_calibration
 from milepost.intrinsic.choosing.judge import normalised
 from milepost.intrinsic.choosing.playing import playing_maps
 
+JUDGE = "stockfish15.1-quick"
+WEAK_EVENTS = (
+    "1701_fsfmb_september_2015__budapest_hun.pgn", "1717_fsfmb_may_2015__budapest_hun.pgn",
+)  # fmt: skip
+"""Of part *estimate*; evaluated after the calibration of quick was fitted."""
 SLIPS = (0.5, 1.0, 2.0, 3.0)
 BANDS = (1400, 1700, 1900, 2100, 2300, 2500, 2900)
+LEAST_TURNS = 5
+"""Games with fewer evaluated turns are strays."""
 _DRAWS = 20
 _INTERNAL = 3.61
 """Stockfish 15.1's internal units in a centipawn (NormalizeToPawnValue 361)."""
@@ -60,22 +76,45 @@ class Likeness:
     """χ², degrees of freedom and p of slips by entropy."""
 
 
-def as_played(spreads: Spreads, calibration: Calibration) -> Floats:
-    """Return how the bot would play, by the playing map of the calibration's set-up.
+def as_played(spreads: Spreads, plan: str, elos: Floats) -> Floats:
+    """Return how the bots of a plan play turns that were evaluated at least as deeply.
 
-    Without a map, or above its end, it plays as the agents choose or as at the end.
+    By the playing map of the plan; without one as the judge's agents choose, and above the end of
+    a map as at its end. The probabilities are in the order of the options given.
     """
-    path, playing = calibration.map.path, playing_maps().get(calibration.setup)
-    assert spreads.rating is not None
-    rules = [(elo, 1.0) if playing is None else playing.rule(elo) for elo in spreads.rating]
+    playing = next((each for each in playing_maps().values() if each.made["plan"] == plan), None)
+    path = load_calibration(JUDGE if playing is None else playing.agents).map.path
+    rules = [(elo, 1.0) if playing is None else playing.rule(elo) for elo in elos]
     agent, sharpness = np.array(rules).T
-    ln_p = ln_probabilities(path.model, prepare(spreads, path.model), path.theta(agent))
-    return normalised(ln_p, spreads, sharpness)
+    assert spreads.depth_values is not None
+    assert path.model.depths is not None
+    depth = min(bot_plan(plan).depth, spreads.depth_values.shape[1])
+    cut = spreads.to_depth(depth)
+    assert cut.depth_values is not None
+    missing = max(path.model.depths.depths) - cut.depth_values.shape[1]
+    table = np.hstack([cut.depth_values, np.repeat(cut.depth_values[:, -1:], missing, axis=1)])
+    seen = replace(cut, depth_values=table, depths=tuple(range(1, table.shape[1] + 1)))
+    ln_p = ln_probabilities(path.model, prepare(seen, path.model), path.theta(agent))
+    shares = normalised(ln_p, seen, sharpness)
+    return shares if cut is spreads else seen.as_given(shares)
 
 
-def measure(spreads: Spreads, calibration: Calibration, seed: int = 1) -> Likeness:
-    """Compare people's choices with the agents' of their Elo."""
-    plays = as_played(spreads, calibration)
+def as_bots_play(spreads: Spreads, plans: Sequence[str]) -> Floats:
+    """Return how bots of the movers' Elos play, each by its plan, option by option."""
+    assert spreads.rating is not None
+    answer = np.empty(len(spreads.values))
+    for plan in sorted(set(plans)):
+        here = np.array([each == plan for each in plans])
+        shares = as_played(spreads.take(here), plan, spreads.rating[here])
+        answer[np.repeat(here, spreads.counts)] = shares
+    return answer
+
+
+def measure(
+    spreads: Spreads, calibration: Calibration, plans: Sequence[str], seed: int = 1
+) -> Likeness:
+    """Compare people's choices with the agents' of their Elo, and with bots that play by plans."""
+    plays = as_bots_play(spreads, plans)
     path = calibration.map.path
     assert spreads.rating is not None
     prepared = prepare(spreads, path.model)
@@ -110,6 +149,7 @@ def measure(spreads: Spreads, calibration: Calibration, seed: int = 1) -> Likene
                 "played_log_loss": -np.log(plays[chosen][inside]).mean(),
                 "loss": lost[inside].mean(),
                 "loss_bot": _expected(np.minimum(loss, 10.0), p, spreads)[inside].mean(),
+                "loss_played": _expected(np.minimum(loss, 10.0), plays, spreads)[inside].mean(),
                 "skill_level": skill["level"],
                 "skill_loss": skill["loss"],
                 "skill_match": skill["match"],
@@ -123,6 +163,7 @@ def measure(spreads: Spreads, calibration: Calibration, seed: int = 1) -> Likene
                 {
                     "band": band,
                     "pawns": limit,
+                    "turns": int(inside.sum()),
                     "people": actual.mean(),
                     "people_se": _error(actual, games),
                     "bot": projected.mean(),
@@ -204,66 +245,81 @@ def _skill(spreads: Spreads, level: int, rng: np.random.Generator) -> dict[str, 
     return answer | {f"slips {limit}": float((table >= limit - 1e-9).mean()) for limit in SLIPS}
 
 
-def draw(slips: pl.DataFrame, path: Path) -> None:
-    """Draw how often people, the bot and Stockfish's Skill Level slip, by Elo."""
-    import altair as alt
+def whole_games(data: Path, work: Path) -> pl.DataFrame:
+    """Return the decisions of the whole games of 1976 to 2009."""
+    store = mp.open_store(work / "whole-games", create=True)
+    scored = pl.read_parquet(data / "analysis" / "whole_games.parquet")
+    if not store.files():
+        import_shared(scored, store)
+    files = scored.select("period", "milepost").unique().sort("period", "milepost")
+    parts = []
+    for period, milepost in files.iter_rows():
+        turns, _ = mp.read_turns(data / "mileposts" / period / f"{milepost}.pgn")
+        # Stray turns of other games, from openings that were played twice, are left out.
+        table = mp.decisions(turns, store, plan="quick").table
+        many = table.group_by("game_id").len().filter(pl.col("len") >= LEAST_TURNS)
+        kept = table.join(many, on="game_id", how="semi")
+        parts.append(kept.with_columns(pl.concat_str(pl.lit(f"{period} "), "game_id")))
+    return pl.concat(parts, how="diagonal_relaxed")
 
-    columns = [pl.col("band"), pl.format("{} pawns or more", pl.col("pawns")).alias("limit")]
-    lines = pl.concat(
-        slips.select(
-            *columns,
-            (100 * pl.col(name)).alias("share"),
-            (100 * (pl.col(name) - 2 * pl.col("people_se"))).clip(0).alias("low"),
-            (100 * (pl.col(name) + 2 * pl.col("people_se"))).alias("high"),
-            pl.lit(who).alias("who"),
-        )
-        for name, who in (("people", "people"), ("bot", "bot"), ("skill", "Skill Level"))
-    )
-    colours = alt.Scale(
-        domain=["people", "bot", "Skill Level"], range=["#1b6ca8", "#d1495b", "#9a9a9a"]
-    )
-    x = alt.X("band:N", title="Elo", axis=alt.Axis(labelAngle=-40))
-    y = alt.Y("share:Q", title="% of turns")
-    base = alt.Chart(lines).encode(x=x, color=alt.Color("who:N", title=None, scale=colours))
-    bars = base.mark_rule().encode(y=alt.Y("low:Q", title="% of turns"), y2="high:Q")
-    bars = bars.transform_filter("datum.who == 'people'")
-    chart = (base.mark_line(point=True).encode(y=y) + bars).properties(width=170, height=170)
-    chart = chart.facet(alt.Facet("limit:N", title=None), columns=2).resolve_scale(y="independent")
-    chart.save(str(path))
+
+def quick_turns(data: Path, work: Path, store: Path) -> pl.DataFrame:
+    """Return the decisions that quick has evaluated and that nothing was fitted to."""
+    parts = [whole_games(data, work)]
+    for name in WEAK_EVENTS:
+        turns, _ = mp.read_turns(data / "events" / name)
+        parts.append(mp.decisions(turns, store, plan="quick").table)
+    return pl.concat(parts, how="diagonal_relaxed")
+
+
+def bullet_turns(paths: Sequence[Path], store: Path) -> pl.DataFrame:
+    """Return the decisions of tables of turns that bullet has evaluated."""
+    parts = []
+    for path in paths:
+        frame = pl.read_parquet(path)
+        parts.append(frame.with_columns(pl.concat_str(pl.lit(path.stem), "game_id")))
+    turns = pl.concat(parts, how="diagonal_relaxed")
+    return mp.decisions(turns, store, plan="bullet").table
 
 
 def main() -> None:
-    """Measure, print, and write the tables."""
+    """Measure, print, and keep the figures."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--turns", type=Path, nargs="+", required=True)
+    parser.add_argument("plan", choices=("quick", "bullet"))
+    parser.add_argument("--turns", type=Path, nargs="+", default=[])
     parser.add_argument("--store", type=Path, required=True)
-    parser.add_argument("--plan", default="bullet")
-    parser.add_argument("--output", type=Path, default=Path("bot-study"))
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--work", type=Path, default=Path("bot-study"))
     given = parser.parse_args()
-    parts = []
-    for path in given.turns:
-        frame = pl.read_parquet(path)
-        parts.append(frame.with_columns(pl.concat_str(pl.lit(path.stem), "game_id")))
-    turns = pl.concat(parts, how="diagonal_relaxed").filter(pl.col("mover_elo").is_not_null())
-    setups = mp.open_store(given.store).known_setups()
-    setup = next(key for key, about in setups.items() if about["plan"].startswith(given.plan))
+    given.work.mkdir(parents=True, exist_ok=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MissingEvaluationsWarning)
-        found = mp.decisions(turns, given.store, setup=setup)
-    calibration = load_calibration(calibration_for(found.setup))
-    likeness = measure(Spreads.from_table(found.table), calibration)
-    given.output.mkdir(parents=True, exist_ok=True)
+        if given.plan == "quick":
+            table = quick_turns(given.data, given.work, given.store)
+        else:
+            table = bullet_turns(given.turns, given.store)
+    table = table.filter(pl.col("mover_elo").is_not_null())
+    spreads = replace(Spreads.from_table(table), places=None)
+    assert spreads.rating is not None
+    plans = ["bullet" if given.plan == "bullet" else _plan_at(elo) for elo in spreads.rating]
+    found = measure(spreads, load_calibration(f"stockfish15.1-{given.plan}"), plans)
+    kept: dict[str, Any] = {"turns": len(spreads), "games": len(np.unique(spreads.groups))}
+    kept |= {"inputs": sorted(path.stem for path in given.turns) or ["whole_games", *WEAK_EVENTS]}
+    kept |= {"chi2": list(found.chi2), "bands": found.bands.to_dicts()}
+    kept |= {"slips": found.slips.to_dicts(), "entropy": found.entropy.to_dicts()}
+    BOT.keep(f"likeness {given.plan}", kept)
     with pl.Config(tbl_rows=-1, tbl_cols=-1, tbl_width_chars=160, float_precision=4):
         sys.stdout.write(
-            f"{calibration.name}: {len(found):,} turns\n{likeness.bands}\n{likeness.slips}\n"
-            f"{likeness.entropy}\nchi2 {likeness.chi2}\n"
+            f"{len(spreads):,} turns\n{found.bands}\n{found.slips}\n{found.entropy}\n"
+            f"chi2 {found.chi2}\n"
         )
-    draw(likeness.slips, given.output / f"slips-{given.plan}.svg")
-    likeness.bands.write_csv(given.output / f"likeness-{given.plan}.csv")
-    likeness.slips.write_csv(given.output / f"slips-{given.plan}.csv")
-    likeness.entropy.write_csv(given.output / f"entropy-{given.plan}.csv")
-    text = json.dumps({"chi2": likeness.chi2, "turns": len(found)})
-    (given.output / f"chi2-{given.plan}.json").write_text(text + "\n", encoding="utf-8")
+
+
+def _plan_at(elo: float) -> str:
+    """The cheapest plan that plays at an Elo or, above all, the one with the highest map."""
+    last = max(each.range[1] for each in playing_maps().values())
+    first = min(each.range[0] for each in playing_maps().values())
+    return cheapest_plan(min(max(elo, first), last))
 
 
 if __name__ == "__main__":

@@ -16,8 +16,6 @@ from __future__ import annotations
 
 import copy
 import datetime
-import json
-import re
 import sys
 import time as clock
 import unicodedata
@@ -28,6 +26,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from studies.figure_file import FOLDER, FigureFile
 from studies.otb_games import DATA, read_games
 
 from milepost.api.decisions import decisions
@@ -42,7 +41,7 @@ from milepost.io.provenance import read_provenance
 from milepost.report.joint_charts import joint_points
 
 KEPT = Path("build/joint")
-FIGURES = Path(__file__).parent / "figures" / "joint.json"
+FIGURES = FOLDER / "joint.json"
 PERIODS = {"1976-1979": (1976, 1979), "1991-1994": (1991, 1994), "2006-2009": (2006, 2009),
            "2011-2014": (2011, 2014), "2016-2019": (2016, 2019)}  # fmt: skip
 REFERENCE = (2011, 2014)
@@ -340,7 +339,11 @@ def long(folder: Path) -> None:
 
 
 def _shown(history: History) -> dict[str, str]:
-    return {key: key.replace(",", ", ").replace(",  ", ", ") for key in history._lives.names}
+    return {key: _spaced(key) for key in history._lives.names}
+
+
+def _spaced(key: str) -> str:
+    return key.replace(",", ", ").replace(",  ", ", ")
 
 
 def _turns_of_champions(table: pl.DataFrame) -> list[dict[str, Any]]:
@@ -371,7 +374,7 @@ def _top_ten(history: History, scale: str) -> list[dict[str, Any]]:
         following = peaks[place + 1]
         answer = history.compare(player, following[0], time, following[1], scale=scale)
         belief = answer.first
-        row = {"player": player, "year": time, "value": value, "sd": belief.sd,
+        row = {"player": _spaced(player), "year": time, "value": value, "sd": belief.sd,
                "beats next": answer.probability}  # fmt: skip
         if scale == "joint":
             row["turns"] = int(
@@ -411,36 +414,8 @@ CHAMPIONS = (
 )  # fmt: skip
 
 
-def figures(name: str) -> dict[str, Any]:
-    """Return a part of the figures; empty if there is none yet."""
-    return dict(_all_figures().get(name, {}))
-
-
-def _all_figures() -> dict[str, Any]:
-    known: dict[str, Any] = {}
-    if FIGURES.exists():
-        known = json.loads(FIGURES.read_text(encoding="utf-8"))
-    return known
-
-
-def keep(name: str, found: dict[str, Any]) -> None:
-    """Put a part of the figures into their file."""
-    FIGURES.parent.mkdir(parents=True, exist_ok=True)
-    known = _all_figures()
-    known[name] = found
-    text = json.dumps(_rounded(known), indent=1, ensure_ascii=False, sort_keys=True, default=str)
-    # One row of a table a line.
-    text = re.sub(r"\[\s+([^\[\]{}]*?)\s+\]", lambda row: f"[{' '.join(row[1].split())}]", text)
-    FIGURES.write_text(text + "\n", encoding="utf-8")
-
-
-def _rounded(value: Any) -> Any:
-    """Six digits are more than anybody can read out of these figures."""
-    if isinstance(value, dict):
-        return {str(name): _rounded(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_rounded(each) for each in value]
-    return float(f"{value:.6g}") if isinstance(value, float) else value
+_FILE = FigureFile(FIGURES)
+figures, keep = _FILE.part, _FILE.keep
 
 
 if __name__ == "__main__":

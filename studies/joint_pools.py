@@ -3,6 +3,7 @@
     python -m studies.joint_pools coverage [POOLS]      three truths, era walk, whole study
     python -m studies.joint_pools recovery [POOLS]      slope, spread and form learned
     python -m studies.joint_pools causes [POOLS]        what three known faults come from
+    python -m studies.joint_pools slope [POOLS]         what a slope over the true one does
 
 Results go to ``build/joint`` line by line: a second run goes on where the first one stopped.
 ``report`` puts what was found into ``studies/figures/joint.json``.
@@ -109,6 +110,43 @@ def _skill_by_results(results: pl.DataFrame, truth: pl.DataFrame) -> float:
     return float(skill @ said / (said @ said))
 
 
+def slope(pools: int) -> None:
+    """What a slope that is over the true one does to answers on the joint scale."""
+    for number in range(pools):
+        _keep("slope", {"pool": number}, lambda n=number: _sloped(n))
+
+
+TOP = 20
+
+
+def _sloped(number: int) -> dict[str, Any]:
+    rng = np.random.default_rng([2029, number])
+    made = pool(rng, "newcomers rise", years=20, games=4000)
+    joint = fit_history(made.results, LEARNED, moves=sites_of(rng, made.truth, share=0.3))
+    assert joint.moves is not None
+    both = joint.curves.join(made.truth, on=["player", "time"]).with_columns(
+        off=pl.col("intrinsic_mean") - 2000.0 - pl.col("skill")
+    )
+    own = [pl.col(each) - pl.col(each).mean().over("time") for each in ("skill", "intrinsic_mean")]
+    skill, said = (both.select(each).to_series().to_numpy() for each in own)
+    level = both.group_by("time").agg(pl.col("off").mean())["off"].mean()
+    best = both.filter(pl.col("mean").rank("ordinal", descending=True).over("time") <= TOP)
+    # The first and the last of the top of one year: the difference said, and the true one.
+    pairs = best.sort("time", "mean", descending=[False, True])
+    pairs = pairs.group_by("time", maintain_order=True).agg(
+        said=pl.col("intrinsic_mean").first() - pl.col("intrinsic_mean").last(),
+        true=pl.col("skill").first() - pl.col("skill").last(),
+    )
+    return {
+        "slope": joint.moves.slope,
+        "skill by intrinsic": float(skill @ said / (said @ said)),
+        "level off": float(level),  # type: ignore[arg-type]
+        "top off": float(best["off"].mean()),  # type: ignore[arg-type]
+        "first to last said": float(pairs["said"].mean()),  # type: ignore[arg-type]
+        "first to last true": float(pairs["true"].mean()),  # type: ignore[arg-type]
+    }
+
+
 def _change(table: pl.DataFrame, column: str, ends: int = ENDS) -> float:
     levels = table.group_by("time").agg(pl.col(column).mean()).sort("time")[column].to_numpy()
     return float(levels[-ends:].mean() - levels[:ends].mean())
@@ -179,6 +217,9 @@ def report() -> None:
     path = KEPT / "causes_all.csv"
     if path.exists():
         keep("causes", _causes_of(pl.read_csv(path).unique("pool")))
+    path = KEPT / "slope_all.csv"
+    if path.exists():
+        keep("slope", _means(pl.read_csv(path).unique("pool")))
     for name, part in found.items():
         print(name, part)
     keep("pools", found)
@@ -238,7 +279,7 @@ def _mean(table: pl.DataFrame, name: str) -> float:
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     command, *rest = sys.argv[1:]
-    jobs = {"coverage": coverage, "recovery": recovery, "causes": causes}
+    jobs = {"coverage": coverage, "recovery": recovery, "causes": causes, "slope": slope}
     if command in jobs:
         jobs[command](int(rest[0]) if rest else 100)
     else:

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import json
 import math
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+from studies.figure_file import as_table, fill
 from studies.joint import FIGURES, PERIODS, REFERENCE
 
 from milepost.io.files import write_text
@@ -29,7 +29,6 @@ IMAGES = ROOT / "docs" / "images"
 BASE = "2011-2014"
 EARLY = "1976-1979"
 OTHERS = [name for name in PERIODS if name != BASE]
-_BLOCK = re.compile(r"(<!-- figures: ([\w ]+) -->\n).*?(<!-- end -->)", re.S)
 
 Figures = dict[str, Any]
 
@@ -43,7 +42,7 @@ def main() -> None:
 
 def page(text: str, figures: Figures) -> str:
     """Return the page with its blocks written anew."""
-    return _BLOCK.sub(lambda block: f"{block[1]}{_block(block[2], figures)}\n{block[3]}", text)
+    return fill(text, lambda name: _block(name, figures))
 
 
 def _block(name: str, figures: Figures) -> str:
@@ -85,7 +84,7 @@ def _turns(figures: Figures) -> str:
         )
         for row in figures["sites"]["turns"] if row["period"]
     ]  # fmt: skip
-    table = _table(("period", "turns", "player-games", "players", "one turn leaves open"), rows)
+    table = as_table(("period", "turns", "player-games", "players", "one turn leaves open"), rows)
     shares = []
     for row in figures["sites"]["bands"]:
         if row["period"]:
@@ -118,10 +117,10 @@ def _levels(figures: Figures) -> str:
     alone = abs(learned[EARLY]["results"] - fixed[EARLY]["results"])
     met = "under" if joint < 40 else "missed:"
     return (
-        f"{_table(heads, rows)}\n\n± is one standard error. The slope is {learned['slope']:.3f} ± "
-        f"{learned['slope_se']:.3f} Elo a point. Newcomers learned or fixed: {joint:.1f} Elo apart "
-        f"on the joint scale in {_span(EARLY)} ({met} the gate of 40), {alone:.0f} by results "
-        f"alone."
+        f"{as_table(heads, rows)}\n\n± is one standard error. The slope is "
+        f"{learned['slope']:.3f} ± {learned['slope_se']:.3f} Elo a point. Newcomers "
+        f"learned or fixed: {joint:.1f} Elo apart on the joint scale in {_span(EARLY)} ({met} the "
+        f"gate of 40), {alone:.0f} by results alone."
     )
 
 
@@ -135,7 +134,7 @@ def _settings(figures: Figures) -> str:
         (name, *(_pair(found[period]) for period in OTHERS), f"{found['slope']:.3f}")
         for name, found in variants.items()
     ]
-    return _table(("assumption", *map(_span, OTHERS), "slope"), rows)
+    return as_table(("assumption", *map(_span, OTHERS), "slope"), rows)
 
 
 def _needed(figures: Figures) -> str:
@@ -171,7 +170,7 @@ def _best(figures: Figures) -> str:
     return (
         f"{found['games']:,} games of 1850–2023, {found['turns']:,} turns, "
         f"{title:,} of them of title matches.\n\n"
-        f"{_table(heads, rows)}"
+        f"{as_table(heads, rows)}"
     )
 
 
@@ -184,7 +183,7 @@ def _compared(figures: Figures) -> str:
         )
         for row in figures["long"]["compared"]
     ]  # fmt: skip
-    return _table(("was the first stronger?", "joint", "difference, Elo", "results alone"), rows)
+    return as_table(("was the first stronger?", "joint", "difference, Elo", "results alone"), rows)
 
 
 def _prediction(figures: Figures) -> str:
@@ -198,9 +197,10 @@ def _prediction(figures: Figures) -> str:
     ]  # fmt: skip
     first = found["any turns"]
     sure = first["gain"] / first["se"]
-    seen = "It helps." if sure > 2.0 else "It harms." if sure < -2.0 else "It is not seen"
-    told = f" ({sure:+.1f} standard errors).".replace("-", "−")
-    return f"{_table(('turns', 'games', 'players', 'gain, nats a game'), rows)}\n\n{seen}{told}"
+    seen = "They do" if sure > 2.0 else "They do harm" if sure < -2.0 else "No help is seen"
+    told = f" (a gain of {sure + 0.0:+.1f} standard errors).".replace("-", "−")
+    told = told.replace("−0.0", "0.0")
+    return f"{as_table(('turns', 'games', 'players', 'gain, nats a game'), rows)}\n\n{seen}{told}"
 
 
 def _pools(figures: Figures) -> str:
@@ -217,7 +217,7 @@ def _pools(figures: Figures) -> str:
              "stated sd, RMSE", "95 % intervals cover")  # fmt: skip
     rises = pools["everybody rises"]
     return (
-        f"{_table(heads, rows)}\n\nFrom decade 1 to decade 4 when everybody rises: stated "
+        f"{as_table(heads, rows)}\n\nFrom decade 1 to decade 4 when everybody rises: stated "
         f"{rises['sd decades']:.0f}, RMSE {rises['decades rmse']:.0f}. **The case that fails:** "
         f"with "
         f"a constant era the same pools give {_elo(rises['constant'])} ± "
@@ -227,18 +227,28 @@ def _pools(figures: Figures) -> str:
 
 
 def _causes(figures: Figures) -> str:
-    part = figures["causes"]
+    part, tried = figures["causes"], figures["slope"]
     near, anybody = part["skill by results, near"], part["skill by results, anybody"]
     many = math.sqrt(part["pools"])
+
+    def found(name: str, places: int) -> str:
+        mean, sd, pools = (tried[name][each] for each in ("mean", "sd", "pools"))
+        return f"{mean:.{places}f} ± {sd / math.sqrt(pools):.{places}f}".replace("-", "−")
+
     return (
-        f"- **The slope** is learned about {100 * (near['mean'] - 1):.0f} % too high in the pools. "
-        "There, opponents are chosen by strength, as in tournaments, and who meets whom says "
+        f"- **The slope** is learned about {100 * (tried['slope']['mean'] - 1):.0f} % over the "
+        f"true one ({found('slope', 3)} of 1, {tried['slope']['pools']} pools of 20 years). There, "
+        "opponents are chosen by strength, as in tournaments, and who meets whom says "
         "something that a history of results does not use: true skills lie further apart than "
         f"results say, by a factor of {near['mean']:.3f} ± {near['sd'] / many:.3f} "
         f"({anybody['mean']:.3f} ± {anybody['sd'] / many:.3f} where anybody meets anybody). The "
-        f"slope "
-        "takes that up, so that intrinsic Elo is right. It is no error of the moves, and there is "
-        "nothing to mend in them.\n"
+        "slope takes that up. **No effect on answers is seen.** In the same pools true skill rises "
+        "by "
+        f"{found('skill by intrinsic', 3)} for one of intrinsic Elo, the twenty best of a year are "
+        f"off by {found('top off', 1)} Elo, and from the first to the twentieth it is "
+        f"{tried['first to last said']['mean']:.0f} Elo where "
+        f"{tried['first to last true']['mean']:.0f} are true. Only the slope itself is not one of "
+        "nature: it belongs to its table of results, so do not carry it to another.\n"
         "- **Errors** are stated a quarter too wide on average. The lasting offset of a player is "
         "made to count once by widening all of the player's sites (see above). That is exact "
         "for the "
@@ -273,7 +283,7 @@ BLOCKS: dict[str, tuple[str, Callable[[Figures], str]]] = {
     "levels": ("modern", _levels), "settings": ("modern settings", _settings),
     "needed": ("sites", _needed), "best": ("long", _best), "compared": ("long", _compared),
     "prediction": ("prediction", _prediction), "pools": ("pools", _pools),
-    "causes": ("causes", _causes), "time": ("time", _time),
+    "causes": ("causes slope", _causes), "time": ("time", _time),
 }  # fmt: skip
 """For each block of the page the parts of the figures that it needs, and what writes it."""
 
@@ -325,11 +335,6 @@ def _draw_champions(long: Figures, folder: Path) -> None:
 
 def _one_turn(row: dict[str, Any]) -> float:
     return math.sqrt(row["turns"] / row["information"])
-
-
-def _table(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    lines = ["| " + " | ".join(row) + " |" for row in (heads, *rows)]
-    return "\n".join([lines[0], "|" + "---|" * len(heads), *lines[1:]])
 
 
 def _span(name: str) -> str:

@@ -8,7 +8,9 @@ are turns tables (`milepost turns`) of the games that they come from. Writes one
 better move is found beside how often that is stated, falling for traps before and after the
 correction, points lost beside those expected, and how phases read; for `quick`, and for `bullet`,
 which is the beginning of the same searches. With ``--figures`` the correction of traps, learned on
-the random turns, goes to the figures that the package ships.
+the random turns, goes to the figures that the package ships. ``--more STORE`` names a store of
+``bullet``: TURNS that it holds, of games that are not in WHOLE, join what bullet's correction is
+learned on.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ import numpy.typing as npt
 import polars as pl
 
 import milepost as mp
+from milepost.analysis.store.positions import stored_positions
+from milepost.analysis.store.store import EvaluationStore
 from milepost.api.review import EVERY_TURN
 from milepost.choice.spreads import Spreads
 from milepost.intrinsic.rating.likelihood_grid import climb
@@ -47,6 +51,7 @@ EDGES = np.array([0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
 TRAP_COLUMNS = ("trap_chance", "elo", "fell", "game_id")
 TRAP_EDGES = np.array([0, 0.05, 0.1, 0.2, 0.3, 1.0])
 SOURCE = "random turns of 2011-2014, in the calibration's fits"
+MORE = f"{SOURCE}, and turns of 1976-2014 that are in none"
 FIGURES = Path(mp.__file__).parent / "data" / "review"
 
 
@@ -58,6 +63,7 @@ def main() -> None:
     parser.add_argument("--fitted", type=Path, required=True)
     parser.add_argument("--held-out", type=Path, required=True)
     parser.add_argument("--write", type=Path, required=True)
+    parser.add_argument("--more", help="a store of bullet with turns of other games")
     parser.add_argument("--figures", action="store_true")
     parser.add_argument("--keep", type=Path, help="keep what is measured here, and go on from it")
     given = parser.parse_args()
@@ -77,7 +83,15 @@ def main() -> None:
                     write_table(found.traps(), keep / f"{name}.{part}.traps.parquet")
             fitted, held_out = (pl.read_parquet(keep / f"{name}.{part}.traps.parquet")
                                 for part in files)  # fmt: skip
-            correction = fit_traps(*(fitted[each] for each in TRAP_COLUMNS), source=SOURCE)
+            source = SOURCE
+            if given.more and "bullet" in name:
+                path = keep / f"{name}.more.traps.parquet"
+                if not path.exists():
+                    other = stored_turns(turns, given.more, (given.fitted, given.held_out))
+                    write_table(measure(name, other, given.more).traps(), path)
+                fitted = pl.concat([fitted, pl.read_parquet(path)])
+                source = MORE
+            correction = fit_traps(*(fitted[each] for each in TRAP_COLUMNS), source=source)
             if given.figures:
                 write_correction(name, correction)
             parts.append((keep / f"{name}.md").read_text("utf-8"))
@@ -101,6 +115,19 @@ def evaluated(turns: pl.DataFrame, scored: Path) -> pl.DataFrame:
     return turns.join(keys, on=["ply", "position", "played", "date", "event"], how="semi").unique(
         ["game_id", "ply"], maintain_order=True
     )
+
+
+def stored_turns(turns: pl.DataFrame, store: str, seen: tuple[Path, Path]) -> pl.DataFrame:
+    """The turns that a store of bullet holds, without those fitted and all held-out games."""
+    fitted, held_out = (evaluated(turns, scored) for scored in seen)
+    other = turns.join(held_out, on="game_id", how="anti")
+    other = other.join(fitted, on=["game_id", "ply"], how="anti")
+    there = EvaluationStore(store)
+    digests = [digest for digest, about in there.known_setups().items()
+               if about.get("plan", "").startswith("bullet")]  # fmt: skip
+    named = ", ".join(f"'{digest}'" for digest in digests)
+    held = there.query(f"SELECT DISTINCT position AS key FROM evaluations WHERE setup IN ({named})")  # noqa: S608
+    return other.with_columns(stored_positions(other["position"])).join(held, on="key", how="semi")
 
 
 @dataclass(frozen=True, eq=False)

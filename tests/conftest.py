@@ -11,6 +11,9 @@ from hypothesis import settings
 
 PROJECT = Path(__file__).resolve().parents[1]
 
+# As on the command line: one thread of linear algebra. Set before NumPy is loaded.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 # The same examples in every run: a failure in CI can be had again here.
 settings.register_profile("same", derandomize=True, deadline=None)  # no wall time in a test
 settings.load_profile("same")

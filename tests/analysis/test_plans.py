@@ -119,6 +119,7 @@ def test_plans_by_name() -> None:
         ("standard", 8, None),
         ("quick", 0, None),
         ("multipv", None, 0),
+        ("apart", 1, None),
     ],
 )
 def test_plans_that_cannot_be(name: str, depth: int | None, width: int | None) -> None:
@@ -205,6 +206,28 @@ def test_single_has_the_best_and_the_played_move_and_no_other() -> None:
     }
     assert run(answer, plan, "e2e4").moves == ("e2e4",)
     assert run(answer, plan, "a2a3").moves == ("e2e4", "a2a3")
+
+
+def test_apart_values_each_move_by_the_position_behind_it() -> None:
+    fen = "6k1/8/8/8/8/8/q4PPP/6K1 b - - 0 1"
+
+    def answer(behind: str, _: tuple[str, ...]) -> str:
+        replies = [move.uci() for move in chess.Board(behind).legal_moves]
+        if len(replies) == 1:
+            return info(1, 1, -40, replies[0])  # an engine that stops where there is no choice
+        return info(1, 1, -20, replies[0]) + info(2, 1, -30, replies[-1])
+
+    found = evaluate(cast(UciEngine, MadeUpEngine(answer)), Plan("apart", 3, 1), fen)
+    assert set(found.moves) == {move.uci() for move in chess.Board(fen).legal_moves}
+    assert set(found.deepest.values()) == {3}
+    for mate in ("a2a1", "a2b1"):
+        assert found.values[2, mate] == found.values[3, mate] == Value(None, 1)
+    assert set(found.moves[:2]) == {"a2a1", "a2b1"}
+    assert (found.values[2, "g8f7"], found.values[3, "g8f7"]) == (Value(20, None), Value(30, None))
+    # With air for the king the same check leaves one reply: its shallow value stands for deeper.
+    airy = fen.replace("PPP", "PP1").replace("/8/q", "/7P/q")
+    forced = evaluate(cast(UciEngine, MadeUpEngine(answer)), Plan("apart", 3, 1), airy)
+    assert forced.values[2, "a2a1"] == forced.values[3, "a2a1"] == Value(40, None)
 
 
 def test_depths_beyond_the_plan_are_no_values() -> None:

@@ -73,6 +73,13 @@ def test_groups_are_fitted_apart(visits: pl.DataFrame) -> None:
     assert fits.table["s"][1] == alone.s
     assert repr(fits) == "GroupFits(2 fits, 0 left out)"
     assert fits.to_pandas()["s"].tolist() == fits.table["s"].to_list()
+    best = fits.losses["group"][0]
+    other = "b" if best == "a" else "a"
+    assert fits.answer.startswith(f"{best} chooses better than {other}: probability ")
+    assert fits.better(best, other) == pytest.approx(1 - fits.better(other, best))
+    assert best in fits.plot().to_json()
+    with pytest.raises(InputError, match="there is no fit of 'z'"):
+        fits.better("a", "z")
     few = mp.fit_agents(visits, "doctor", fields=FIELDS, least=61)
     assert repr(few) == "GroupFits(0 fits, 2 left out)"
     assert not few.converged

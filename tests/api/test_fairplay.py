@@ -13,8 +13,12 @@ import polars as pl
 import pytest
 
 import milepost as mp
+from milepost.analysis.store.positions import stored_position
+from milepost.analysis.store.store import EvaluationStore
+from milepost.api.deep_look import deep_store
 from milepost.errors import InputError
 from milepost.fairplay import words
+from milepost.fairplay.honest import honest_players
 from milepost.tables import CHECKS
 
 SAMPLE = Path(mp.__file__).parent / "data" / "sample"
@@ -33,8 +37,27 @@ def screened(decisions: mp.Decisions) -> mp.Check:
 
 
 @pytest.fixture(scope="module")
-def tested(decisions: mp.Decisions) -> mp.Check:
-    return mp.check(decisions, player="Marov", plan=mp.CheckPlan(full=True, draws=60, seed=3))
+def looked(decisions: mp.Decisions, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store whose deep look prefers the judge's second move everywhere."""
+    pull = honest_players(mp.load_calibration("stockfish15.1-quick")).deep
+    assert pull is not None
+    folder = tmp_path_factory.mktemp("evaluations")
+    store = EvaluationStore(deep_store(folder), create=True)
+    moves = decisions.moves
+    assert moves is not None
+    positions = dict(zip(map(stored_position, decisions.table["position"]), moves, strict=True))
+    store.append(
+        {"position": position, "played": None, "setup": pull.setup, "moves": [options[1]],
+         "cp": [[0]], "mate": [[None]], "nodes": 1}
+        for position, options in positions.items()
+    )  # fmt: skip
+    return folder
+
+
+@pytest.fixture(scope="module")
+def tested(decisions: mp.Decisions, looked: Path) -> mp.Check:
+    plan = mp.CheckPlan(full=True, draws=60, seed=3)
+    return mp.check(decisions, looked, player="Marov", plan=plan)
 
 
 def test_every_player_has_a_row_with_turns_interval_and_power(screened: mp.Check) -> None:
@@ -176,8 +199,31 @@ def test_a_full_test_says_everything(tested: mp.Check) -> None:
     assert np.allclose(np.diag(test.correlation), 1.0)
 
 
-def test_the_same_seed_gives_the_same_figures(decisions: mp.Decisions, tested: mp.Check) -> None:
-    again = mp.check(decisions, player="Marov", plan=mp.CheckPlan(full=True, draws=60, seed=3))
+def test_a_full_test_looks_deep_where_the_store_holds_it(tested: mp.Check) -> None:
+    (test,) = tested.full
+    deep = test.deep
+    assert deep is not None
+    chosen = test.performance.board.spreads.chosen[test.performance.rows]
+    assert deep.played == pytest.approx((chosen == 1).mean())
+    assert 0 < deep.expected < 1
+    both = (np.exp(test.index.ln_e) + np.exp(deep.ln_e)) / 2
+    assert np.exp(test.ln_e) == pytest.approx(both)
+    assert deep.sequence[-1] == pytest.approx(deep.ln_e, abs=1e-9)
+    assert tested.figures()["full"][0]["deep_look"]["turns"] == len(test.performance)
+
+
+def test_without_a_deep_look_the_check_says_so(decisions: mp.Decisions) -> None:
+    found = mp.check(decisions, player="Marov", plan=mp.CheckPlan(full=True, draws=20))
+    assert found.full[0].deep is None
+    assert found.full[0].ln_e == found.full[0].index.ln_e
+    assert any("the deep look was not made" in note for note in found.notes)
+
+
+def test_the_same_seed_gives_the_same_figures(
+    decisions: mp.Decisions, looked: Path, tested: mp.Check
+) -> None:
+    plan = mp.CheckPlan(full=True, draws=60, seed=3)
+    again = mp.check(decisions, looked, player="Marov", plan=plan)
     assert json.dumps(again.figures(), default=str) == json.dumps(tested.figures(), default=str)
 
 

@@ -61,6 +61,12 @@ def test_a_table_without_the_turns_says_which_cautions_are_missing(
     assert not any("do not say" in note for note in mp.rate(decisions).notes)
 
 
+def test_ratings_plot_themselves(ratings: mp.Ratings) -> None:
+    assert "Quillfeather, Ada" in ratings.plot().to_json()
+    with pytest.raises(InputError, match="nothing to plot"):
+        replace(ratings, table=ratings.table.with_columns(rating=pl.lit(None))).plot()
+
+
 def test_a_phase_whose_turns_are_all_left_out_says_so(decisions: mp.Decisions) -> None:
     lost = pl.col("phase") == "endgame"
     gone = decisions.table.filter(lost).with_columns(pl.lit("over the limit").alias("reason"))

@@ -111,3 +111,27 @@ def test_an_engine_looks_once(decisions: mp.Decisions, tmp_path: Path) -> None:
         plan=ReviewPlan(look=SecondLook(look.store, plan=look.plan), most=2),
     )  # fmt: skip
     assert again.costly.equals(found.costly)
+
+
+def test_looks_at_the_sample_are_not_written_into_the_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    bundled = SecondLook.beside(SAMPLE / "evaluations", engine=True)
+    assert bundled.store == tmp_path / "cache" / "milepost" / "second_look"
+    assert SecondLook.beside(SAMPLE / "evaluations").store == bundled.store
+    own = tmp_path / "evaluations"
+    assert SecondLook.beside(own, engine=True).store == own / "second_look"
+
+
+def test_looks_beside_a_store_that_cannot_be_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("os.access", lambda path, mode: False)  # root may write anywhere
+    there = tmp_path / "second_look"
+    assert SecondLook.beside(tmp_path).store == tmp_path / "cache" / "milepost" / "second_look"
+    there.mkdir()
+    (there / "store.json").touch()
+    assert SecondLook.beside(tmp_path).store == there  # reading is no writing
+    assert SecondLook.beside(tmp_path, engine=True).store != there

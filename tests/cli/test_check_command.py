@@ -57,7 +57,8 @@ def test_one_performance_in_full(store: Path, tmp_path: Path) -> None:
     out = tmp_path / "figures.json"
     page = tmp_path / "report.html"
     code, shown, told = run(
-        GAMES, "--store", store, "--player", "Quillfeather", "--full", "-o", out, "--report", page
+        GAMES, "--store", store, "--player", "Quillfeather", "--full", "-o", out, "--report", page,
+        "--no-analyse",
     )  # fmt: skip
     assert code == 0, told
     decent(shown, told, out.read_text(encoding="utf-8"), page.read_text(encoding="utf-8"))

@@ -72,6 +72,7 @@ def test_compare_says_it_in_a_sentence(saved: Path) -> None:
     assert shown.startswith("Chance that Fischer, Robert (1972) was stronger: ")
     assert "Elo" in shown.splitlines()[2]
     assert "warning: using Fischer, Robert; other matches around 1972: Fischer (" in told
+    assert "perhaps the same person spelled differently (milepost history --aliases" in told
 
 
 def test_predict_with_quality(saved: Path) -> None:

@@ -34,7 +34,7 @@ def test_players_are_rated_with_intervals(tmp_path: Path) -> None:
     assert table.columns == ["player", *RATINGS.names]
     assert len(table) == 8
     assert (table["low"] < table["rating"]).all()
-    assert "Intrinsic ratings (stockfish15.1-quick" in shown
+    assert "Ratings from moves (stockfish15.1-quick" in shown
     assert "evidence, never a verdict" in told
 
 

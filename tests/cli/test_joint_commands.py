@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from importlib.resources import files
 from pathlib import Path
 
@@ -76,6 +77,15 @@ def test_inflation_says_level_change_and_turns(saved: Path, tmp_path: Path) -> N
     code, text, _ = run("inflation", saved / "history", "-o", "-")
     assert code == 0
     assert text.splitlines()[0].startswith("time,group,players,level,low,high,change")
+    # Whatever rows are shown, their turns are all turns of the table.
+    turns = sum(pl.read_csv(io.StringIO(text))["turns"].to_list())
+    assert turns > 0
+    for every in ("1", "7"):
+        code, shown, _ = run("inflation", saved / "history", "--every", every)
+        lines = [line.split() for line in shown.splitlines() if line[:3] == "  1"]
+        assert sum(int(line[-1]) for line in lines) == turns
+    code, shown, _ = run("inflation", saved / "history", "--group", "top:5000")
+    assert "have fewer than 5000 players" in shown
 
 
 def test_other_assumptions_are_tried(saved: Path) -> None:

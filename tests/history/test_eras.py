@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from milepost.history import TTT, Glicko2, fit_history
 from milepost.history.beliefs import Belief
-from milepost.history.comparison import percent
 from milepost.history.eras import caution, scale_sd
+from milepost.io.shown import percent
 
 
 def eras() -> pl.DataFrame:

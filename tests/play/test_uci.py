@@ -20,7 +20,7 @@ import pytest
 
 from milepost.analysis.engine.setup import find_engine
 from milepost.errors import EngineError
-from milepost.play.clock import budget
+from milepost.play.clock import Budget, Lag, budget
 from milepost.play.loop import UciLoop
 from milepost.play.options import declare
 from milepost.play.protocol import Go, Position, read_go, read_option, read_position
@@ -187,6 +187,53 @@ def test_the_clock_is_shared_out(text: str, fair: float | None, most: float | No
         assert allowed.most < allowed.left
 
 
+def test_the_lag_is_learnt_from_the_clock_of_the_gui() -> None:
+    """A machine so slow that a bullet search and its answer cost 0.6 s at 10+0.1: no flag falls."""
+    lag, left = Lag(), 10.0
+    for ply in range(16, 400, 2):
+        allowed = budget(
+            read_go(f"wtime {round(1000 * left)} winc 100".split()), white=True, overhead_ms=50
+        )
+        lag.learn(ply, allowed)
+        seconds = lag.search_seconds(allowed)
+        assert seconds is not None
+        search = min(0.35, seconds) if seconds > 0.03 else 0.0
+        spent = search + (0.25 if search else 0.08)  # without a search there is little to do
+        if search:
+            lag.answered(ply, allowed, search)
+        left -= spent
+        assert left > 0.1, f"half-move {ply}"
+        left += 0.1
+    assert lag.seconds == pytest.approx(0.25, abs=0.01)
+
+
+@pytest.mark.parametrize("before", [(), (10, 12, 14)])
+def test_a_single_halt_is_soon_forgotten(before: tuple[int, ...]) -> None:
+    lag, allowed = Lag(), Budget(4.0, 0.1, 0.21, 1.4)
+    for ply in before:  # usually it is 0.05 s
+        lag.answered(ply, Budget(4.05, 0.1, 0.2, 1.4), 0.1)
+        lag.learn(ply + 2, allowed)
+    lag.answered(20, Budget(6.0, 0.1, 0.28, 2.1), 0.1)
+    lag.learn(22, allowed)
+    assert lag.seconds == pytest.approx(2.0)
+    waits = 0
+    while (seconds := lag.search_seconds(allowed)) is not None and seconds < 0.1:
+        lag.learn(24 + 2 * waits, allowed)
+        waits += 1
+    assert 1 <= waits <= 8
+
+
+def test_another_game_or_added_time_teaches_no_lag() -> None:
+    lag = Lag()
+    lag.answered(20, Budget(10.0, 0.0, 0.3, 3.0), 0.2)
+    lag.learn(2, Budget(3.0, 0.0, 0.1, 1.0))
+    lag.answered(20, Budget(10.0, 0.0, 0.3, 3.0), 0.2)
+    lag.learn(22, Budget(30.0, 0.0, 1.0, 10.0))
+    assert lag.seconds == 0.0
+    assert lag.search_seconds(Budget(None, 0.0, None, None)) is None
+    assert lag.search_seconds(Budget(None, 0.0, None, 0.45)) == 0.45
+
+
 def test_a_move_comes_with_what_people_think(talk: Talk) -> None:
     talk.send("ucinewgame", f"position fen {MIDDLEGAME}", "setoption name MultiPV value 3")
     talk.send("setoption name UCI_ShowWDL value true", "go movetime 20000")
@@ -328,11 +375,20 @@ def test_python_chess_plays_and_analyses(engine_path: Path) -> None:
         engine.configure({"UCI_Elo": 2000, "ThinkTime": "human"})
         board = chess.Board(MIDDLEGAME)
         clock = chess.engine.Limit(white_clock=3, black_clock=3, white_inc=0.1, black_inc=0.1)
-        for _ in range(4):
-            answer = engine.play(board, clock)
+        answer = engine.play(board, clock)
+        assert answer.move is not None
+        board.push(answer.move)
+        engine.configure({"ThinkTime": "instant"})
+        clock = chess.engine.Limit(white_clock=90, black_clock=90)
+        for expected in (True, False, True):  # a ponder hit, a miss, a hit
+            answer = engine.play(board, clock, ponder=True)
             assert answer.move is not None
             assert answer.move in board.legal_moves
             board.push(answer.move)
+            assert answer.ponder is not None
+            assert answer.ponder in board.legal_moves
+            others = [move for move in board.legal_moves if move != answer.ponder]
+            board.push(answer.ponder if expected else others[0])
         lines = engine.analyse(board, chess.engine.Limit(depth=6), multipv=4)
         assert len(lines) == 4
         assert all("pv" in line and "score" in line for line in lines)

@@ -9,6 +9,8 @@ import numpy as np
 import polars as pl
 from scipy.stats import beta, norm
 
+from milepost.fairplay.deep_look import DEEP, DeepTest
+from milepost.fairplay.deep_pull import DeepPull
 from milepost.fairplay.evidence import ShareOfTurns
 from milepost.fairplay.full import Chance, FullTest, posterior
 from milepost.fairplay.menu import HELPERS, SCHEDULES
@@ -142,6 +144,17 @@ def power() -> tuple[PowerCell, ...]:
     return tuple(cells)
 
 
+def deep_look() -> DeepTest:
+    return DeepTest(
+        ln_e=9.5, ln_e_worst=7.0, ln_e_both=8.8, played=0.61, expected=0.47, turns=240,
+        p_simulated=1e-5, p_simulated_se=2e-6,
+        power=tuple(PowerCell(DEEP, share, rate, min(3 * share, 1.0), 0.2, 50)
+                    for share in (0.05, 0.1, 0.2, 0.4, 1.0) for rate in (0.01, 0.001)),
+        sequence=(1.0, 9.5),
+        pull=DeepPull(12, (0.4, 0.1), (0.9, 0.2), 0.2, rests_on="12 performances, 3,000 turns"),
+    )  # fmt: skip
+
+
 def full_test(
     player: str = TESTED,
     *,
@@ -151,6 +164,7 @@ def full_test(
     reference: int = 312,
     rounds: bool = True,
     too_little: str = "",
+    deep: DeepTest | None = None,
 ) -> FullTest:
     rng = np.random.default_rng(5)
     walk = np.linspace(0, ln_e, games + 1)[1:] + np.append(rng.normal(0, 0.5, games - 1), 0.0)
@@ -243,6 +257,7 @@ def full_test(
         ),
         posterior=posterior(ln_e, (1 / 10_000, 1 / 1_000, 1 / 50)),
         too_little=too_little,
+        deep=deep,
     )
 
 

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from milepost.errors import OutputError
-from milepost.report.charts import ENDINGS, PALETTE, save_chart, spec_of, svg_text
+from milepost.report.charts import ENDINGS, PALETTE, save_chart, spec_of, svg_text, year_axis
 
 FRAME = pl.DataFrame({"x": [1, 2, 3], "y": [1.0, 4.0, 9.0], "who": ["a", "b", "a"]})
 
@@ -88,3 +88,12 @@ def test_the_specification_is_whole(tmp_path: Path) -> None:
     spec = json.loads((tmp_path / "chart.json").read_text(encoding="utf-8"))
     (rows,) = spec["datasets"].values()
     assert [row["y"] for row in rows] == [1.0, 4.0, 9.0]
+
+
+def test_an_axis_of_a_year_or_so_marks_quarters() -> None:
+    table = pl.DataFrame({"time": [2021.17, 2022.25], "y": [1.0, 2.0]})
+    chart = alt.Chart(table).mark_line().encode(year_axis("time", (2021.17, 2022.25)), y="y:Q")
+    drawn = re.findall(r">([A-Z][a-z]{2} 20\d\d)<", svg_text(chart))
+    assert drawn == ["Apr 2021", "Jul 2021", "Oct 2021", "Jan 2022", "Apr 2022"]
+    for whole in ((2021.0, 2022.0), (1.0, 2.5)):  # years alone, and rounds that are no years
+        assert "labelExpr" not in json.dumps(year_axis("time", whole).to_dict())

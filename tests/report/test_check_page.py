@@ -64,6 +64,7 @@ VIEWS = {
                            full=(views.full_test(reference=0, rounds=False, ln_e=-2.0),)),
     "little": full_view(full=(views.full_test(
         turns=96, games=4, too_little="96 turns where 150 are wanted"),)),
+    "deep": full_view(full=(views.full_test(deep=views.deep_look()),)),
 }  # fmt: skip
 
 
@@ -165,7 +166,7 @@ def test_the_template_reads_no_text_as_markup() -> None:
     assert not re.search(r"\beval\(|mode: *\"markup\"", template.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("name", ["full", "names", "bare full", "little"])
+@pytest.mark.parametrize("name", ["full", "names", "bare full", "little", "deep"])
 def test_a_full_test_is_two_printed_pages(name: str) -> None:
     assert pages_of(page_pdf(check_page(VIEWS[name], views.MADE))) == 2
     assert html(VIEWS[name]).count('<div class="sheet">') == 2
@@ -224,6 +225,15 @@ def test_the_evidence_is_told_with_its_bound_its_floor_and_its_power() -> None:
     assert "smallest E" in text
     assert "largest E" in text
     assert "I prepared these lines." in text
+
+
+def test_the_deep_look_is_told_beside_the_ratio_without_it() -> None:
+    """E is the mean of both: e^8.8 = 6,630, not e^9.5, and not e^2.5 = 12."""
+    text = seen(html(VIEWS["deep"]))
+    assert "E = 6,634" in text
+    assert "agrees with 61% of 240 moves" in text
+    assert "in 47% (12 performances" in text
+    assert "a deep search, 1 in 100" in text
 
 
 def test_too_little_puts_the_power_before_everything() -> None:

@@ -37,11 +37,13 @@ def marks(chart: Any) -> list[dict[str, Any]]:
 
 def test_a_few_games_far_from_all_others_are_not_drawn() -> None:
     rows = [(year, "Ann", "Bob", 0.5) for year in (1970, 1971, 1972) for _ in range(10)]
-    rows += [(2007, "Ann", "Cid", 0.0), (2007, "Cid", "Bob", 1.0)]
+    # Strays that lie a few years apart from one another are strays all the same.
+    rows += [(year, "Ann", "Cid", 0.0) for year in (1976, 1981, 1985, 2007)]
+    rows += [(2007, "Cid", "Bob", 1.0)]
     results = pl.DataFrame(rows, schema=["time", "player_1", "player_2", "score"], orient="row")
     namesakes = fit(results, "ttt")
     assert curve_points(namesakes, ["Ann"])["time"].to_list() == [1970.0, 1971.0, 1972.0]
-    assert curve_points(namesakes, ["Cid"])["time"].to_list() == [2007.0]
+    assert curve_points(namesakes, ["Cid"])["time"].max() == 2007.0
     whole = curve_points(namesakes, ["Ann"], gap=100.0)
     assert whole["time"].max() == 2007.0
 

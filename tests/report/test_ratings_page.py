@@ -55,7 +55,10 @@ def test_the_answer_comes_first_highest_rating_first(players: tuple[str, pl.Data
              for name in [*rated["player"], "Player 3"]]  # fmt: skip
     assert [each[4:-5] for each in shown] == order
     best = rated.row(0, named=True)
-    assert f"Elo {best['rating']:.0f} ({best['low']:.0f} to {best['high']:.0f})" in seen
+    assert (
+        f"Elo {best['rating']:.0f} ({best['low']:.0f} to {best['high']:.0f} for these games, "
+        in seen
+    )
     assert f"{best['low']:.0f} to {best['high']:.0f}" in first_table
     assert "fewer than 10 turns: no rating" in first_table
     assert text.index("<table") < text.index("<svg")

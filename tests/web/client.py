@@ -34,7 +34,7 @@ def send(browser: TestClient, data: bytes, name: str = "games.pgn", **fields: st
 
 def wait_for(browser: TestClient, set_id: str, *states: str) -> dict[str, object]:
     """Wait until a job is at rest, or in one of some states; it fails if it never is."""
-    for _ in range(1200):
+    for _ in range(6000):
         job: dict[str, object] = browser.get(f"/api/v1/jobs/{set_id}").json()
         if job["state"] in (states or ("done", "stopped", "failed")):
             return job

@@ -166,6 +166,8 @@ def test_a_table_of_results_becomes_a_history(
     asked = f"{API}/histories/{history_set}/compare?a=Ann&b=Bob&time_a=1991&time_b=1995"
     expected_chance = mp.fit_history(path).compare("Ann", "Bob", "1991", "1995").probability
     assert client.get(asked).json()["probability"] == expected_chance
+    levels = client.get(f"{API}/histories/{history_set}/pool").json()["rows"]
+    assert levels == mp.api.histories.pool_levels(mp.fit_history(path)).to_dicts()
     page = client.get(f"/eras/{history_set}?a=Ann&b=Emile&time_a=1991", headers=PAGE)
     assert "Émile" in page.text
     assert client.get(f"/sets/{history_set}", headers=PAGE).status_code == 200
@@ -203,6 +205,11 @@ def test_a_joint_history_is_shown_on_its_own_scale_and_by_results_alone(
     assert "--scale joint" in page
     median = np.median(history.curves.filter(pl.col("time") == 5)["intrinsic_mean"].to_numpy())
     assert f"{median:.0f} in 5 (" in page  # the level of the pool, on the same scale
+    # A name means a player of that time, and results alone have their say.
+    late = history.curves.group_by("player").agg(pl.col("time").min()).filter(pl.col("time") > 0)
+    asked = f"a={late['player'][0]}&b={own[0]['player']}&time_a=5&time_b=4"
+    page = viewer.get(f"/eras/{known['id']}?{asked}", headers=PAGE).text
+    assert "By results alone, with what their settings leave open" in page
     page = viewer.get(f"/eras/{known['id']}?scale=points", headers=PAGE).text
     assert "by results alone." in page
     assert "--scale points" in page
@@ -324,6 +331,9 @@ def test_a_second_look_is_a_job_of_its_own(
     assert wait_for(client, rated_set)["state"] == "done"
     note = client.get(f"{API}/sets/{rated_set}").json()["note"]
     assert "No engine" in note  # this workbench has none
+    assert client.get(f"{API}/jobs/{rated_set}").json()["phase"] == "looking"
+    tables.chosen.journal.write("state", state="waiting")
+    assert client.get(f"{API}/jobs/{rated_set}").json()["phase"] is None  # of the next job
     looks: list[str] = []
 
     def review(turns: pl.DataFrame, store: Path, *, player: str, plan: Any, **_: Any) -> None:
@@ -342,10 +352,12 @@ def test_the_check_is_there_only_if_switched_on(
 ) -> None:
     assert client.post(f"{API}/sets/{rated_set}/check").status_code == 404
     officer = make_client(replace(settings, enable_check=True))
+    assert officer.get(f"{API}/sets/{rated_set}/check").status_code == 404  # no look yet
     names = [each["name"] for each in client.get(f"{API}/sets/{rated_set}/players").json()]
     expires = client.get(f"{API}/sets/{rated_set}").json()["expires"]
     said = officer.post(f"{API}/sets/{rated_set}/check")
     assert said.status_code == 200, said.text
+    assert officer.get(f"{API}/sets/{rated_set}/check").json()["rows"] == said.json()["rows"]
     page = officer.get(f"/sets/{rated_set}/check", headers=PAGE)
     report = officer.get(f"/sets/{rated_set}/check/report", headers=PAGE)
     for text in (said.text, page.text, report.text):

@@ -8,6 +8,8 @@ standard    all moves to depth 8, then the promising ones and the played one to 
 multipv     the best W moves to depth D (2009 paper: ten moves, depth 10)
 single      the best move, and the played one by the position behind it (the 2011 paper's mode for
             150,000 games)
+apart       all moves, each by a search of its own of the position behind it, one ply less: for
+            engines that give only bounds of several moves at once (Toga II)
 =========== ===================================================================================
 
 Every search begins from a clean state (one thread, ``ucinewgame``, no history), so that a value
@@ -28,7 +30,7 @@ from milepost.errors import EngineAnswerError, InputError
 
 ALL_MOVES = 256
 """More than any position has; the engine searches as many as there are."""
-PLANS = ("bullet", "quick", "standard", "reference", "single", "multipv")
+PLANS = ("bullet", "quick", "standard", "reference", "single", "multipv", "apart")
 DEFAULT_DEPTHS = {
     "bullet": 6,
     "quick": 10,
@@ -36,10 +38,11 @@ DEFAULT_DEPTHS = {
     "reference": 13,
     "single": 13,
     "multipv": 10,
+    "apart": 10,
 }
 _WHOLE = ("bullet", "quick", "reference")
 """Plans of one search of all moves: the shallower is the beginning of the deeper."""
-ALL_MOVES_PLANS = (*_WHOLE, "standard")
+ALL_MOVES_PLANS = (*_WHOLE, "standard", "apart")
 """Plans that list every legal move."""
 
 DEFAULT_TIMEOUT = 600.0
@@ -74,6 +77,8 @@ class Plan:
             raise InputError(f"unknown plan {self.name!r}; known are {', '.join(PLANS)}")
         if self.depth < 1 or self.width < 1 or self.hash_mb < 1:
             raise InputError("a plan's depth, width and hash must be at least 1")
+        if self.name == "apart" and self.depth < 2:
+            raise InputError("the plan apart: the depth must be at least 2")
         if self.name == "standard" and self.first_depth >= self.depth:
             raise InputError(f"the plan standard: the depth must be more than {self.first_depth}")
 
@@ -133,7 +138,7 @@ def make_plan(
         raise InputError(f"unknown plan {name!r}; known are {', '.join(PLANS)}")
     if width is not None and name != "multipv":
         raise InputError(f"a width is for the plan multipv; {name} has its own")
-    widths = {"multipv": 10 if width is None else width, "single": 1}
+    widths = {"multipv": 10 if width is None else width, "single": 1, "apart": 1}
     chosen = DEFAULT_DEPTHS[name] if depth is None else depth
     return Plan(name, chosen, widths.get(name, ALL_MOVES), timeout=timeout)
 
@@ -212,12 +217,14 @@ def evaluate(engine: UciEngine, plan: Plan, fen: str, played: str | None = None)
         if seen - legal or missing > 0:
             raise EngineAnswerError(
                 f"{engine.name} gave {len(log.moves_at(limit_depth))} moves at depth "
-                f"{limit_depth} in {fen}"
+                f"{limit_depth} in {fen}{_way_out(output)}"
             )
         return log
 
     if plan.name == "standard":
         return _evaluate_standard(search, plan, played if played in legal else None)
+    if plan.name == "apart":
+        return _evaluate_apart(engine, plan, board)
     log = search(plan.depth, plan.width)
     if plan.name != "single":
         return _whole(log)
@@ -299,6 +306,40 @@ def _evaluate_standard(
     rest = [move for move in order if move not in deep]
     deepest = {move: plan.depth if move in deep else plan.first_depth for move in order}
     return Evaluation((*ranked, *rest), values, deepest, nodes)
+
+
+def _way_out(output: bytes) -> str:
+    """What to do about an engine that gives bounds where values were asked for."""
+    return "; it gives bounds, not values: try --plan apart" if b" upperbound " in output else ""
+
+
+def _evaluate_apart(engine: UciEngine, plan: Plan, board: chess.Board) -> Evaluation:
+    """Value each move by a search of the position behind it, one ply less deep."""
+    values: dict[tuple[int, str], Value] = {}
+    nodes = 0
+    listed = [move.uci() for move in board.legal_moves]
+    for move in listed:
+        board.push_uci(move)
+        replies = board.legal_moves.count()
+        if replies:
+            output = engine.search(board.fen(), f"depth {plan.depth - 1}", timeout=plan.timeout)
+            log = parse_search(output)
+            nodes += log.nodes
+            for depth in range(1, plan.depth):
+                for reply in log.moves_at(depth)[:1]:
+                    values[depth + 1, move] = _for_the_other_side(log.values[depth, reply])
+                # Some engines do not look further behind a mate, or where there is one reply.
+                before = values.get((depth, move))
+                if before is not None and (replies == 1 or before.mate is not None):
+                    values.setdefault((depth + 1, move), before)
+            if (plan.depth, move) not in values:
+                raise EngineAnswerError(f"{engine.name} gave no value behind {move}")
+        else:
+            worth = Value(None, 1) if board.is_checkmate() else Value(0, None)
+            values |= {(depth, move): worth for depth in range(2, plan.depth + 1)}
+        board.pop()
+    order = sorted(listed, key=lambda move: _descending(values[plan.depth, move]))
+    return Evaluation(tuple(order), values, dict.fromkeys(order, plan.depth), nodes)
 
 
 def _with_played(

@@ -12,10 +12,12 @@ import polars as pl
 
 from milepost.analysis.spreads.build import NOT_ANALYSED
 from milepost.api.decisions import Decisions, decisions
+from milepost.api.deep_look import look_deep, stored_deep_moves
 from milepost.api.ratings import LEVEL, find_calibration
-from milepost.choice.spreads import Spreads
+from milepost.choice.spreads import Ints, Spreads
 from milepost.errors import InputError, OutputError
 from milepost.fairplay import ledger, words
+from milepost.fairplay.deep_look import DeepTest
 from milepost.fairplay.exclusions import Variant, known_positions, sensitivity_variants
 from milepost.fairplay.full import PRIOR_ODDS, FullTest, full_test
 from milepost.fairplay.full import sequence as each_after_each
@@ -49,6 +51,8 @@ from milepost.tables import CHECKS, as_frame, is_frame
 
 REPORT_ENDINGS = (".html", ".htm", ".pdf")
 """How a report's name ends."""
+_ENOUGH_DEEP = 0.95
+"""A deep look counts if it knows so many of a performance's turns."""
 
 
 @dataclass(frozen=True)
@@ -317,17 +321,19 @@ def check(
     testable = chosen.map.reading == "likelihood" and len(rated.sources) > 0
     ladder = climb(Spreads.from_table(rated.table), chosen.map.path) if testable else None
     # No other engine of the store joins the menu: honest players find moves of a deeper search
-    # more often than agents that know the judge's values alone (docs/fairplay.md, Engines).
+    # more often than agents that know the judge's values alone. The deep look reckons with that.
     board = make_board(rated.table, chosen, honest, ladder=ladder)
     found = performances(board, rating_sd=dict(rated.rating_sds))
     table, indexed, mirror_notes = _screened(board, found, rated, read, how, ladder)
     by_key = {each.player: each for each in found}
     tested = [by_key[key] for key in dict.fromkeys(keys)] if how.full else []
     variants = _variants(board, known_games, workers) if tested else ()
+    deep = _deep_moves(read, rated, store, honest) if tested else None
     full = tuple(
         full_test(
             each,
             np.random.default_rng(how.seed),
+            deep=_enough(deep, each),
             variants=variants,
             other_ratings=_later(each, how, read),
             prior_odds=how.prior_odds,
@@ -354,10 +360,73 @@ def check(
         calibration=chosen,
         honest=honest,
         decisions=replace(read, table=rated.table),
-        notes=tuple(_notes(rated, chosen, honest, read, how) | dict.fromkeys(mirror_notes)),
+        notes=tuple(
+            _notes(rated, chosen, honest, read, how)
+            | dict.fromkeys([*mirror_notes, *_deep_notes(full, honest)])
+        ),
         looks=looks,
         made=made,
     )
+
+
+def look_deep_at(
+    found: Decisions,
+    store: str | Path,
+    player: Iterable[str],
+    *,
+    workers: int = 1,
+    progress: Report | None = None,
+) -> str:
+    """Let the engine look deep at the turns of some players, for their full tests.
+
+    Parameters
+    ----------
+    found
+        The decisions of the event.
+    store
+        The evaluation store; deep looks are kept within its folder.
+    player
+        Who.
+    workers, progress
+        For the engine.
+
+    Returns
+    -------
+    str
+        Why nothing was looked at; empty = it was.
+    """
+    pull = honest_players(find_calibration(None, found)).deep
+    if pull is None:
+        return "honest players were not measured with a deep look for this calibration"
+    mine = found.of_players(list(player))
+    return look_deep(mine.table, store, pull, workers=workers, progress=progress)
+
+
+def _deep_moves(
+    read: Decisions, rated: RatedDecisions, store: str | Path | None, honest: HonestPlayers
+) -> Ints | None:
+    """The deep search's option of every decision of a player with a rating."""
+    if honest.deep is None or store is None:
+        return None
+    rows = rated.table.select(
+        pl.col("mover_elo").is_not_null() & pl.col("mover").is_not_null()
+    ).to_series()
+    moves: Ints = stored_deep_moves(read, store, honest.deep)[rows.to_numpy()]
+    return moves
+
+
+def _enough(deep: Ints | None, real: Performance) -> Ints | None:
+    if deep is None or (deep[real.rows] >= 0).mean() < _ENOUGH_DEEP:
+        return None
+    answer: Ints = deep[real.rows]
+    return answer
+
+
+def _deep_notes(full: Sequence[FullTest], honest: HonestPlayers) -> list[str]:
+    if not any(test.deep is None for test in full):
+        return []
+    why = "was not made" if honest.deep else "cannot be had: no honest players were measured for it"
+    return [f"the deep look {why}, so help by a strong engine may go unseen in the full test"]
 
 
 def _digests(files: Any) -> list[dict[str, Any]]:
@@ -639,10 +708,12 @@ def _enter(
 __all__ = [
     "Check",
     "CheckPlan",
+    "DeepTest",
     "FullTest",
     "check",
     "check_report_ending",
     "correlation_text",
+    "look_deep_at",
     "parse_elos",
     "round_number",
     "words",

@@ -319,7 +319,7 @@ class Bot:
         mind = next((mind for mind in minds if mind.plan == found.plan), None)
         source, evaluation = HASTE, found.evaluation
         if mind is None and not evaluation.moves:
-            return _blind(board, elo, found.seconds)
+            return blind_thought(board, elo, found.seconds)
         options = position_options(board, evaluation)
         used = mind or minds[-1]
         if not guessing:  # a plan does not claim an Elo that it cannot play
@@ -538,6 +538,11 @@ def guess_of(thought: Thought, bot: Bot) -> Guess:
     if board.ply() < BOOK_PLIES:
         notes.append("before the ninth move no agent is calibrated: theory is not in these figures")
     calibration = chooser.calibration
+    if mind is not None and replace(bot.setup, plan=mind.plan.text).digest != calibration.setup:
+        notes.append(
+            f"{mind.name} has no calibration of its own: these are the agents of "
+            f"{calibration.name}, with a search to depth {mind.plan.depth}"
+        )
     told = {"elo": thought.elo, "plan": thought.plan, "calibration": calibration.name}
     told |= {"setup": calibration.setup, "setup_text": calibration.setup_text}
     return Guess(
@@ -589,8 +594,8 @@ def score_text(value: Value) -> str:
     return f"{(value.cp or 0) / 100:+.2f}"
 
 
-def _blind(board: chess.Board, elo: float, seconds: float) -> Thought:
-    """A thought without values: mates and captures first, so that a legal move comes at all."""
+def blind_thought(board: chess.Board, elo: float, seconds: float = 0.0) -> Thought:
+    """Return a thought without values: mates and captures first, so that a legal move comes."""
     moves = [move.uci() for move in board.legal_moves]
     shares = np.ones(len(moves))
     for place, text in enumerate(moves):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -32,6 +32,9 @@ from milepost.io.provenance import provenance
 from milepost.io.sources import Inputs
 from milepost.report.pages import check_page_ending
 from milepost.tables import CONTEXT, OPTION
+
+if TYPE_CHECKING:
+    import altair as alt
 
 LEVEL = 0.95
 """Probability of intervals, if nothing else is asked for."""
@@ -77,7 +80,8 @@ class Ratings:
     def _short(self) -> pl.DataFrame:
         intervals = ["low", "high", "player_low", "player_high"]
         wanted = [*self.by, "rating", *intervals, "n", "games", "elo", "warnings"]
-        return self.shown.select(wanted)
+        points = pl.col("rating", *intervals, "elo")
+        return self.shown.select(wanted).with_columns(points.round(0).cast(pl.Int64))
 
     def to_pandas(self) -> Any:
         """Return the table as a pandas frame."""
@@ -90,6 +94,21 @@ class Ratings:
     def save(self, path: str | Path, *, form: str | None = None) -> None:
         """Write the table as Parquet, CSV or NDJSON; it says how it was made."""
         write_table(self.table, path, form=form, made=self.made)
+
+    def plot(self) -> alt.TopLevelMixin:
+        """Return a chart of the ratings with both intervals, the players' own Elo beside them.
+
+        In a notebook it shows itself; ``.save("ratings.svg")`` writes it. Of many groups those with
+        most turns are drawn.
+
+        Raises
+        ------
+        InputError
+            If no group has a rating.
+        """
+        from milepost.report.ratings_page import plot_ratings
+
+        return plot_ratings(self.table, self.by, self.level, self.decisions.names)
 
     def report(self, path: str | Path) -> None:
         """Write a page with the ratings, their intervals and plots (HTML)."""

@@ -413,7 +413,3 @@ def conform_rows(rows: list[dict[str, Any]], table: Table) -> pl.DataFrame:
         [{name: row.get(name) for name in table.names} for row in rows],
         schema={name: table.dtypes[name] for name in table.names},
     )
-
-
-def bound(value: float | None) -> str:
-    return "no bound" if value is None else f"{value:.0f}"

@@ -9,13 +9,16 @@ see falls out.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
+from platformdirs import user_cache_path
 
+import milepost
 from milepost.analysis.engine.setup import EngineSetup
 from milepost.analysis.plans import Plan, make_plan
 from milepost.analysis.spreads.build import LIMIT_PAWNS
@@ -62,8 +65,24 @@ class SecondLook:
     def beside(
         cls, store: str | Path, *, engine: bool = False, program: str | None = None
     ) -> SecondLook:
-        """Return the second looks that are kept within an evaluation store's folder."""
-        return cls(Path(store) / _FOLDER, engine=engine, program=program)
+        """Return the second looks that belong to an evaluation store.
+
+        They are kept in a folder within it. Where that must not be written to, as in the sample
+        that comes with the package, they are kept in the user's cache.
+        """
+        folder = Path(store) / _FOLDER
+        if not _is_ours(folder) and (engine or not (folder / "store.json").exists()):
+            folder = user_cache_path("milepost", appauthor=False) / _FOLDER
+        return cls(folder, engine=engine, program=program)
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether a folder may be written to, and is no part of the installed package."""
+    whole = folder.resolve()
+    if whole.is_relative_to(Path(milepost.__file__).resolve().parent):
+        return False
+    there = next(each for each in (whole, *whole.parents) if each.exists())
+    return os.access(there, os.W_OK)
 
 
 @dataclass(frozen=True, eq=False)

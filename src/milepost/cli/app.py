@@ -185,6 +185,11 @@ app.command("demo", cls=Command)(demo.demo)
 def main() -> None:
     """Run the command line."""
     _stops.listen()
+    # Our matrices are small: threads of the linear algebra only wait for each other (a mixed model
+    # took ten times as long on two busy cores), and their number could change the last digit.
+    # Numba's and Polars' threads, which do share out work, have settings of their own.
+    for library in ("OPENBLAS", "MKL"):
+        os.environ.setdefault(f"{library}_NUM_THREADS", "1")
     # Other programs ask for a script by bash_source, typer by source_bash: both work here.
     asked = os.environ.get("_MILEPOST_COMPLETE", "").split("_")
     if len(asked) == 2 and asked[1] in ("source", "complete"):

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from milepost.cli import show
-from milepost.cli.caveats import caveats_told
 from milepost.cli.commands.analyse import analyse_command
 
 if TYPE_CHECKING:
@@ -88,7 +87,7 @@ def read_decisions(
         )
     show.refuse_nothing(None, inputs)
     try:
-        with caveats_told(word), show.progress("reading", quiet=quiet) as tell:
+        with show.warnings_told(word), show.progress("reading", quiet=quiet) as tell:
             decisions = api.decisions.decisions(
                 inputs, store, setup=setup, player=player or (), workers=workers, progress=tell,
                 **options,

@@ -110,7 +110,7 @@ EXAMPLES: dict[str, Examples] = {
         ("milepost review my.pgn --player Ada", "which of my moves cost most?"),
         ("milepost rate --help", "options and examples of one command (-h is short for it)"),
     ),
-    "demo": (("milepost demo -o demo", "rate a sample and draw its charts, in a minute"),),
+    "demo": (("milepost demo -o demo", "rate a sample and draw its charts"),),
     "serve": (
         ("milepost serve", "open the workbench in your browser"),
         ("milepost serve --history chess", "show a saved history as well"),

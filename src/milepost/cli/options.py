@@ -271,7 +271,7 @@ def read_period(text: str) -> str | float:
         return text
 
 
-PLANS = ("bullet", "quick", "standard", "reference", "single", "multipv")
+PLANS = ("bullet", "quick", "standard", "reference", "single", "multipv", "apart")
 Plan = Annotated[str, choice("--plan", PLANS, "How the engine searches")]
 Depth = Annotated[
     int | None, typer.Option("--depth", min=1, help="Search to this depth instead of the plan's.")

@@ -14,9 +14,7 @@ _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0"
 
 Set = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set", metavar="KEY=VALUE", help="An option of the model, listed above; repeatable."
-    ),
+    typer.Option("--set", metavar="KEY=VALUE", help="A setting listed above; repeatable."),
 ]
 
 

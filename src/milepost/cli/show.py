@@ -228,8 +228,14 @@ def duration(seconds: float) -> str:
 
 
 @contextmanager
-def warnings_told() -> Iterator[None]:
-    """Tell caveats of ours in a line each; others go their way."""
+def warnings_told(word: Callable[[Warning], str] | None = None) -> Iterator[None]:
+    """Tell caveats of ours in a line each; others go their way.
+
+    Parameters
+    ----------
+    word
+        Words a caveat as the command's users need it; empty = do not tell it.
+    """
     import warnings
 
     from milepost.errors import MilepostWarning
@@ -238,10 +244,19 @@ def warnings_told() -> Iterator[None]:
         warnings.simplefilter("always", MilepostWarning)
         yield
     for caveat in caught:
-        if issubclass(caveat.category, MilepostWarning):
-            say(f"warning: {caveat.message}", err=True)
+        if isinstance(caveat.message, MilepostWarning):
+            text = _with_remedy(caveat.message) if word is None else word(caveat.message)
+            if text:
+                warn(text)
         else:
             warnings.warn_explicit(caveat.message, caveat.category, caveat.filename, caveat.lineno)
+
+
+def _with_remedy(caveat: Warning) -> str:
+    """A caveat, and the option that mends its cause: the library itself knows no options."""
+    if getattr(caveat, "other_spellings", False):
+        return f"{caveat} (milepost history --aliases joins spellings)"
+    return str(caveat)
 
 
 def warn_of_lost(lost: int) -> None:

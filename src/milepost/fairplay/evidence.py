@@ -163,7 +163,7 @@ def after_each_game(turns: Turns, chosen: Chosen) -> list[Evidence]:
     helped = np.zeros((*table.shape, len(NODES)))
     alone = np.zeros(len(NODES))
     for game in range(turns.games):
-        more, base = _one_game(turns, chosen, game)
+        more, base = one_game(turns, chosen, game)
         helped = helped + more
         alone = alone + base
         answer.append(Evidence(helped, alone, turns.prior, table))
@@ -175,13 +175,14 @@ def log_likelihoods(turns: Turns, chosen: Chosen, games: int) -> tuple[Floats, F
     size = (len(menu.SCHEDULES), chosen.helped.shape[0], len(menu.SHARES), len(NODES))
     helped, alone = np.zeros(size), np.zeros(len(NODES))
     for game in range(games):
-        more, base = _one_game(turns, chosen, game)
+        more, base = one_game(turns, chosen, game)
         helped += more
         alone += base
     return helped, alone
 
 
-def _one_game(turns: Turns, chosen: Chosen, game: int) -> tuple[Floats, Floats]:
+def one_game(turns: Turns, chosen: Chosen, game: int) -> tuple[Floats, Floats]:
+    """Return the log-likelihoods of one game: helped, and alone."""
     first, last = int(turns.starts[game]), int(turns.starts[game + 1])
     when = turns.chances
     size = (len(menu.SCHEDULES), chosen.helped.shape[0], len(menu.SHARES), len(NODES))
@@ -339,7 +340,7 @@ def _share_likelihood(turns: Turns, ln_p: Floats, helped: Floats) -> Floats:
 
 def without_each_turn(turns: Turns, chosen: Chosen) -> Floats:
     """Return what each turn adds to ln E: that of all turns less that without it."""
-    games = [_one_game(turns, chosen, game) for game in range(turns.games)]
+    games = [one_game(turns, chosen, game) for game in range(turns.games)]
     helped = np.sum([each[0] for each in games], axis=0)
     alone = np.sum([each[1] for each in games], axis=0)
     table = menu.weights(chosen.helped.shape[0] - len(menu.HELPERS))
@@ -370,4 +371,4 @@ def _some_turns(turns: Turns, chosen: Chosen, game: int, rows: Ints) -> tuple[Fl
         turns.prior,
         turns.mixing[game : game + 1],
     )
-    return _one_game(part, Chosen(chosen.ln_p[rows], chosen.helped[:, rows]), 0)
+    return one_game(part, Chosen(chosen.ln_p[rows], chosen.helped[:, rows]), 0)

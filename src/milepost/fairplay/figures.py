@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from milepost.fairplay import words
+from milepost.fairplay.deep_look import DeepTest
 from milepost.fairplay.full import FullTest
 from milepost.fairplay.screen import EventAsAWhole
 from milepost.io.files import write_text
@@ -71,7 +72,9 @@ def _full(test: FullTest, labels: Mapping[str, str]) -> dict[str, Any]:
         "propositions": [words.ALONE, words.HELPED],
         "ln_e": real.evidence.ln_e,
         "ln_e_worst": real.evidence.ln_e_worst,
-        "support": words.support(real.evidence.ln_e),
+        "deep_look": None if test.deep is None else _deep(test.deep),
+        "ln_e_reported": test.ln_e,
+        "support": words.support(test.ln_e),
         "index": asdict(test.index),
         "chance": asdict(test.chance),
         "figures": test.figures.to_dicts(),
@@ -84,6 +87,16 @@ def _full(test: FullTest, labels: Mapping[str, str]) -> dict[str, Any]:
         "trace": test.trace.drop("game_id", strict=False).to_dicts(),
         "posterior": test.posterior.to_dicts(),
         "too_little": test.too_little,
+    }
+
+
+def _deep(test: DeepTest) -> dict[str, Any]:
+    own = {name: value for name, value in vars(test).items() if name not in ("power", "pull")}
+    return {
+        **own,
+        "power": [asdict(cell) for cell in test.power],
+        "depth": test.pull.depth,
+        "honest": test.pull.rests_on,
     }
 
 

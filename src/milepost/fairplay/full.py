@@ -9,8 +9,9 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from milepost.choice.spreads import Floats
+from milepost.choice.spreads import Floats, Ints
 from milepost.fairplay import menu
+from milepost.fairplay.deep_look import DeepTest, deep_test
 from milepost.fairplay.evidence import ShareOfTurns, shares_of_turns, without_each_turn
 from milepost.fairplay.exclusions import Variant
 from milepost.fairplay.performances import Performance, make_board, performance
@@ -83,12 +84,28 @@ class FullTest:
     """One row a prior: `prior_odds`, `posterior_odds`, `posterior_probability`."""
     too_little: str
     """Why this is less than a full test wants; empty = it is enough."""
+    deep: DeepTest | None = None
+    """The deep look; None = there was none."""
+
+    @property
+    def ln_e(self) -> float:
+        """Logarithm of the evidence ratio that is reported: with the deep look, the mean of both.
+
+        The mean of two e-values is one, whatever they have to do with each other.
+        """
+        return self.index.ln_e if self.deep is None else self.deep.ln_e_both
+
+    @property
+    def all_power(self) -> tuple[PowerCell, ...]:
+        """What would have been noticed, without and with the deep look."""
+        return self.power if self.deep is None else (*self.power, *self.deep.power)
 
 
 def full_test(
     real: Performance,
     rng: np.random.Generator,
     *,
+    deep: Ints | None = None,
     variants: Sequence[Variant] = (),
     other_ratings: Mapping[str, float] | None = None,
     prior_odds: Sequence[float] = PRIOR_ODDS,
@@ -103,6 +120,8 @@ def full_test(
         The performance.
     rng
         The source of chance of the simulation.
+    deep
+        The option that a deep search prefers on each turn, -1 where it is not known.
     variants
         Ways to leave turns out, for the sensitivity table.
     other_ratings
@@ -131,6 +150,11 @@ def full_test(
         floor=reference.evidence_floor if len(reference.ln_e) else None,
         draws=len(drawn.ln_e),
     )
+    pull = real.board.honest.deep
+    looked = None
+    if deep is not None and pull is not None:
+        # Chance of its own: the other figures are the same with and without the deep look.
+        looked = deep_test(real, deep, pull, rng.spawn(1)[0], draws=max(draws // 4, 20))
     return FullTest(
         performance=real,
         index=screen(real),
@@ -145,8 +169,9 @@ def full_test(
         sensitivity=sensitivity(real, variants, other_ratings or {}),
         sequence=sequence(real),
         trace=trace(real),
-        posterior=posterior(ln_e, prior_odds),
+        posterior=posterior(ln_e if looked is None else looked.ln_e_both, prior_odds),
         too_little=too_little(real),
+        deep=looked,
     )
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from milepost.choice.spreads import Floats
 from milepost.errors import InputError
+from milepost.fairplay.deep_pull import DeepPull
 from milepost.fairplay.luck import PLAY_SD, RESULT_PULL, ResultPull
 from milepost.fairplay.standard_scores import HonestVariation
 from milepost.intrinsic.calibration.calibration import Calibration
@@ -100,6 +101,8 @@ class HonestPlayers:
     power: tuple[Mapping[str, Any], ...] = ()
     """How often help was noticed in real honest games with replaced moves: one row an Elo, number
     of games and kind of help (`python -m studies.fair_play power`)."""
+    deep: DeepPull | None = None
+    """How often they find a deep search's move; None = it was not measured."""
     caution: str = ""
     """What must be known before a check with this calibration is used; empty = nothing more."""
     rests_on: str = ""
@@ -179,6 +182,7 @@ class HonestPlayers:
                 for name in ("combined", "ln_e", "mirror")
             },
             "power": [dict(row) for row in self.power],
+            "deep": None if self.deep is None else self.deep.to_dict(),
             "made": dict(self.made),
         }
 
@@ -216,6 +220,7 @@ class HonestPlayers:
                 pull=ResultPull(**values["pull"]),
                 reference=Reference(**known),
                 power=tuple(values.get("power", ())),
+                deep=DeepPull.from_dict(values["deep"]) if values.get("deep") else None,
                 caution=str(values.get("caution", "")),
                 rests_on=str(values["rests_on"]),
                 made=dict(values["made"]),

@@ -19,7 +19,7 @@ import numpy as np
 from milepost.choice.spreads import Floats, Ints
 from milepost.errors import InputError
 from milepost.fairplay import menu
-from milepost.fairplay.evidence import Chosen, Turns, gather
+from milepost.fairplay.evidence import Chosen, Evidence, Turns, gather
 from milepost.fairplay.performances import Bools, Performance
 from milepost.fairplay.standard_scores import Scored
 from milepost.io.progress import Progress, Report
@@ -75,6 +75,7 @@ class Simulator:
         board = real.board
         spreads = board.spreads.take(real.rows)
         self.real = real
+        self.assistants: tuple[str, ...] = board.assistants
         self.turns: Turns = real.turns
         self.offsets: Ints = spreads.offsets
         self.ln_p = real.option_probabilities()
@@ -89,8 +90,8 @@ class Simulator:
         honest = board.honest.variation(real.rating, board.map_error(real.rating), real.rating_sd)
         self.bias = len(real) * honest.bias
         self.match_sd = _adjusted_sd(real)
-        self.cumulative = _running_sums(np.exp(self.ln_p), self.offsets)
-        self.cumulative_helped = _running_sums(self.helped.T, self.offsets)
+        self.cumulative = running_sums(np.exp(self.ln_p), self.offsets)
+        self.cumulative_helped = running_sums(self.helped.T, self.offsets)
         self.game = np.repeat(np.arange(self.turns.games), np.diff(self.turns.starts))
 
     def draw(
@@ -152,7 +153,7 @@ class Simulator:
         self, rng: np.random.Generator, help_drawn: Help | str
     ) -> tuple[str, int, float]:
         if isinstance(help_drawn, Help):
-            names = self.real.board.assistants
+            names = self.assistants
             if help_drawn.schedule not in menu.SCHEDULES or help_drawn.assistant not in names:
                 raise InputError(f"{help_drawn} is not on the menu")
             return help_drawn.schedule, names.index(help_drawn.assistant), help_drawn.share
@@ -183,13 +184,17 @@ class Simulator:
             mask &= turns.chances.behind > 0
         return mask
 
+    def evidence(self, picked: Ints) -> Evidence:
+        """Return the evidence of some choices."""
+        at = self.offsets[:-1] + picked
+        return gather(self.turns, Chosen(self.ln_p[at], self.helped[:, at]))
+
     def statistics(self, picked: Ints) -> tuple[float, float, float]:
         """Return ln E, the one standard score and z of the match rate of some choices."""
         at = self.offsets[:-1] + picked
-        chosen = Chosen(self.ln_p[at], self.helped[:, at])
         sums = self.figures[at].sum(axis=0) - self.expected - self.bias
         return (
-            gather(self.turns, chosen).ln_e,
+            self.evidence(picked).ln_e,
             float(self.scored.weights @ sums),
             float(sums[0] / self.match_sd),
         )
@@ -295,8 +300,8 @@ def _adjusted_sd(real: Performance) -> float:
     return 1.0
 
 
-def _running_sums(table: Floats, offsets: Ints) -> Floats:
-    """Cumulative sums within each turn, brought to end at 1."""
+def running_sums(table: Floats, offsets: Ints) -> Floats:
+    """Return cumulative sums within each turn, brought to end at 1."""
     answer = np.empty_like(table)
     for first, last in pairwise(offsets):
         sums = np.cumsum(table[first:last], axis=0)

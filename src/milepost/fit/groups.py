@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,10 +17,17 @@ from milepost.errors import InputError, TableError
 from milepost.fit.agent import PERCENTILE, NotConvergedWarning, fit_agent
 from milepost.fit.agent_model import AgentModel
 from milepost.fit.cohorts import CohortFits, fit_cohorts
+from milepost.fit.comparison.choosers import (
+    SAME_DECISIONS,
+    chance_of_less,
+    losses,
+    thinned,
+)
 from milepost.fit.methods.reference import ReferenceModel
+from milepost.fit.result import FitResult
 from milepost.fit.uncertainty.bootstrap import Bootstrap
 from milepost.io.progress import Progress, Report
-from milepost.io.shown import Shown
+from milepost.io.shown import Shown, interval_text, percent
 from milepost.io.suggest import did_you_mean
 from milepost.tables import as_frame, wrong_value
 
@@ -113,6 +122,14 @@ class GroupFits(Shown):
     """One row a group; see `milepost.tables.FITS` (other columns for the agents of 2009)."""
     left_out: tuple[tuple[str, str], ...]
     """Groups that could not be fitted, with the reason."""
+    by: tuple[str, ...] = ()
+    """The columns that name the groups."""
+    results: tuple[FitResult, ...] = ()
+    """The fits themselves, in the order of the table; none for the agents of 2009."""
+    decisions: tuple[Spreads, ...] = ()
+    """Some decisions of every group, to compare the groups on."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Names as written, by the keys in the table."""
 
     @property
     def converged(self) -> bool:
@@ -123,6 +140,66 @@ class GroupFits(Shown):
     def to_frame(self) -> pl.DataFrame:
         """Return the fits, one row a group."""
         return self.table
+
+    @cached_property
+    def losses(self) -> pl.DataFrame:
+        """What each group would lose on average on the same decisions, those of all groups.
+
+        A row a group, the best first: its name, `loss` in the unit of the scaled differences (for a
+        table of your own that of the values), `se`, `low` and `high` (95 %).
+
+        Raises
+        ------
+        InputError
+            If the groups cannot be compared.
+        """
+        if not self.results:
+            raise InputError("agents of 2009 have one parameter: compare their c")
+        texts = [pl.col(column).cast(pl.String).replace(self.names) for column in self.by]
+        name = pl.concat_str(texts, separator=", ") if texts else pl.lit("all decisions")
+        names = self.table.select(name.alias("group"))
+        return pl.concat([names, losses(self.results, self.decisions)], how="horizontal").sort(
+            "loss", "group"
+        )
+
+    def better(self, first: str, second: str) -> float:
+        """Return the probability that the first group chooses better than the second.
+
+        Better means: it would lose less on the same decisions.
+
+        Raises
+        ------
+        InputError
+            If there is no such group.
+        """
+        known = {row["group"]: row for row in self.losses.iter_rows(named=True)}
+        for wanted in (first, second):
+            if wanted not in known:
+                near = did_you_mean(wanted, list(known))
+                raise InputError(f"there is no fit of {wanted!r}{near}")
+        one, two = known[first], known[second]
+        return chance_of_less(one["loss"], one["se"], two["loss"], two["se"])
+
+    @property
+    def answer(self) -> str:
+        """Who chooses best, in a sentence or two; empty with one group."""
+        if len(self.table) < 2:
+            return ""
+        rows = self.losses.head(2).rows(named=True)
+        best, second = (row["group"] for row in rows)
+        # As many decimals as the smaller error allows.
+        finest = min((row["se"] for row in rows if row["se"] > 0), default=0.01)
+        form = f".{max(0, -math.floor(math.log10(finest)))}f"
+        lost = [
+            f"{row['loss']:{form}} ({interval_text(row['low'], row['high'], form=form)})"
+            for row in rows
+        ]
+        ahead = "the second best, " if len(self.table) > 2 else ""
+        return (
+            f"{best} chooses better than {ahead}{second}: probability "
+            f"{percent(self.better(best, second))}. On the same decisions {best} would lose "
+            f"{lost[0]} on average, {second} {lost[1]}."
+        )
 
     def __len__(self) -> int:
         """Return the number of fits."""
@@ -166,6 +243,8 @@ def fit_groups(
     """
     rows: list[dict[str, Any]] = []
     left_out = []
+    results: list[FitResult] = []
+    decisions: list[Spreads] = []
     frame = as_frame(data)
     unnamed = len(frame) - len(frame.drop_nulls([name for name in by if name in frame.columns]))
     if by and unnamed:
@@ -197,7 +276,16 @@ def fit_groups(
             left_out.append((name, str(error)))
             continue
         rows.append({**named, **result.to_dict()})
-    return GroupFits(pl.DataFrame(rows, infer_schema_length=None), tuple(left_out))
+        results.append(result)
+        decisions.append(thinned(spreads, SAME_DECISIONS))
+    share = SAME_DECISIONS // max(len(results), 1) + 1
+    return GroupFits(
+        pl.DataFrame(rows, infer_schema_length=None),
+        tuple(left_out),
+        by=tuple(by),
+        results=tuple(results),
+        decisions=tuple(thinned(part, share) for part in decisions),
+    )
 
 
 def fit_line(

@@ -9,6 +9,7 @@ from milepost.history.beliefs import Belief
 from milepost.history.eras import CAUTION_YEARS, LEAST_CHANCE, caution
 from milepost.history.joint.moves_fit import ASSUMPTION
 from milepost.history.numerics.gaussians import below
+from milepost.io.shown import percent
 
 
 @dataclass(frozen=True, repr=False)
@@ -92,12 +93,3 @@ def _above_zero(difference: Belief) -> float:
     if difference.sd == 0.0:
         return 0.5 if difference.mean == 0.0 else float(difference.mean > 0.0)
     return below(difference.mean / difference.sd)
-
-
-def percent(probability: float, finest: float = 0.001) -> str:
-    """Return a probability in per cent, or that it lies beyond the finest that can be told."""
-    if 0.0 < probability < finest:
-        return f"under {100 * finest:g} %"
-    if 1.0 - finest < probability < 1.0:
-        return f"over {100 * (1.0 - finest):g} %"
-    return f"{100 * probability:.1f} %"

@@ -45,6 +45,11 @@ NEAR_YEARS = 5.0
 class NameWarning(MilepostWarning):
     """A name was taken for one player, and others have it too."""
 
+    def __init__(self, message: str, *, other_spellings: bool = False):
+        super().__init__(message)
+        self.other_spellings = other_spellings
+        """Whether one of the others may be the same person, spelled in another way."""
+
 
 class Prediction(NamedTuple):
     """Probabilities of a game's results for the first player named; they sum to 1."""
@@ -173,9 +178,12 @@ class History:
         match = self._finder.find_best_known(typed, games, self._strength)
         self._asked.add(match.key)
         if match.others:
+            doubt = ", perhaps the same person spelled differently" * match.other_spellings
             warnings.warn(
-                f"using {match.name}; other matches{near}: {match.others}",
-                NameWarning,
+                NameWarning(
+                    f"using {match.name}; other matches{near}: {match.others}{doubt}",
+                    other_spellings=match.other_spellings,
+                ),
                 stacklevel=3,
             )
         return match

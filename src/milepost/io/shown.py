@@ -1,12 +1,40 @@
-"""What results share: they turn into polars and pandas tables, and show themselves in notebooks."""
+"""What results share: tables for polars and pandas, a view in notebooks, intervals in words."""
 
 from __future__ import annotations
 
+import math
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+def interval_text(
+    low: float | None, high: float | None, *, form: str = ".0f", to: str = " to "
+) -> str:
+    """Return an interval in words; a side that is infinite or null has no bound.
+
+    >>> interval_text(1716, 2414, to="-"), interval_text(-math.inf, 877, form="+.0f")
+    ('1716-2414', 'at most +877')
+    """
+    bounds = [end for end in (low, high) if end is not None and math.isfinite(end)]
+    if not bounds:
+        return "–"
+    # Adding nothing to what is rounded: minus nought is nought.
+    texts = [f"{round(end) + 0.0 if form.endswith('.0f') else end:{form}}" for end in bounds]
+    if len(texts) == 2:
+        return to.join(texts)
+    return f"{'at least' if bounds[0] == low else 'at most'} {texts[0]}"
+
+
+def percent(probability: float, finest: float = 0.001) -> str:
+    """Return a probability in per cent, or that it lies beyond the finest that can be told."""
+    if 0.0 < probability < finest:
+        return f"under {100 * finest:g} %"
+    if 1.0 - finest < probability < 1.0:
+        return f"over {100 * (1.0 - finest):g} %"
+    return f"{100 * probability:.1f} %"
 
 
 class Shown:

@@ -111,6 +111,10 @@ def _many(table: pl.DataFrame, colour: str) -> Any:
     return alt.Color(field(colour), type="ordinal", title=colour, sort=names, scale=steps)
 
 
+_LONGEST = 320
+"""Pixels that a name beside a chart may take before it is cut."""
+
+
 def named_points(
     table: pl.DataFrame, name: str, x: str, error: str, *, rule: float | None = None
 ) -> Any:
@@ -122,7 +126,10 @@ def named_points(
         (pl.col(x) - 2 * pl.col(error)).alias("low"),
         (pl.col(x) + 2 * pl.col(error)).alias("high"),
     )
-    rows = alt.Y(field(name), type="nominal", title=None, sort=order_of(shown, name))
+    rows = alt.Y(
+        field(name), type="nominal", title=None, sort=order_of(shown, name),
+        axis=alt.Axis(labelLimit=_LONGEST),
+    )  # fmt: skip
     base = alt.Chart(shown).encode(y=rows)
     across = alt.Scale(zero=False)
     layers = [

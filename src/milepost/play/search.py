@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 import chess
 
 from milepost.analysis.engine.search_output import Value
-from milepost.api.play import Bot, Thought
+from milepost.api.play import NO_VALUES, Bot, Thought, blind_thought
 from milepost.errors import InputError
 from milepost.intrinsic.choosing.think_time import Moment, clock_offset, think_times
-from milepost.play.clock import Budget, budget
+from milepost.play.clock import Budget, Lag, budget
 from milepost.play.protocol import Go, Position
 
 _TYPICAL_SECONDS = {"bullet": 0.1, "blitz": 0.3, "quick": 1.0, "standard": 4.0}
@@ -72,6 +72,7 @@ class Searcher:
         self.say = say
         self._seconds = dict(_TYPICAL_SECONDS)
         self._control: float | None = None
+        self._lag = Lag()
 
     def new_game(self, number: int) -> None:
         """Begin another game."""
@@ -94,6 +95,7 @@ class Searcher:
             white=board.turn == chess.WHITE,
             overhead_ms=int(job.options["Move Overhead"]),
         )
+        self._lag.learn(board.ply(), allowed)
         analysing = job.go.infinite or job.options["UCI_AnalyseMode"] == "true"
         only = [move for move in board.legal_moves if move.uci() in job.go.searchmoves]
         move = None
@@ -108,9 +110,15 @@ class Searcher:
             self.say("info depth 1 score cp 0 pv " + move.uci())
             self.say("info string book")
         self._wait_for_leave(job)
+        meant = 0.0 if thought is None else thought.seconds
         if not analysing:
+            waiting = time.monotonic()
             self._take_time(job, board, thought, allowed)
+            meant += time.monotonic() - waiting
         reply = self._expected_reply(job, board, move, allowed)
+        searched = thought is not None and thought.source != NO_VALUES
+        if searched and not job.go.ponder:  # then the clock did not run all the time
+            self._lag.answered(board.ply(), allowed, meant)
         self.say(f"bestmove {move.uci()}" + (f" ponder {reply}" if reply else ""))
 
     def _think(
@@ -120,9 +128,12 @@ class Searcher:
         # While pondering the clock is the opponent's.
         clocked = allowed.most is not None and not job.go.ponder
         deadline = None
-        if clocked and allowed.most is not None:
+        seconds = self._lag.search_seconds(allowed)
+        if clocked and seconds is not None:
+            if allowed.left is not None and seconds < _GLANCE_SECONDS and not only:
+                return blind_thought(board, self.bot.elo_today)  # or the flag falls
             # Even where the time is over, a glance is better than no look at all.
-            deadline = max(job.began + allowed.most, time.monotonic() + _GLANCE_SECONDS)
+            deadline = max(job.began + seconds, time.monotonic() + _GLANCE_SECONDS)
 
         def stopped() -> bool:
             return job.stop.is_set()
@@ -153,6 +164,7 @@ class Searcher:
             fair = allowed.most if allowed.fair is None else allowed.fair
             if self.bot.elo_today > self.bot.minds[-1].range[1]:
                 fair = min(_STRETCH * fair, allowed.most)
+            fair -= self._lag.seconds
             names = [name for name in names if _ROOM * self._seconds[name] <= fair]
         return names or [self.bot.minds[-1].name]
 

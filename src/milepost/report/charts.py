@@ -35,26 +35,12 @@ HEAT: Literal["cividis"] = "cividis"
 ENDINGS = (".svg", ".png", ".pdf", ".html", ".json")
 """The endings that `save_chart` knows."""
 
-_NEUTRAL = {
-    "#222222": "ink", "#222": "ink", "#000000": "ink", "#000": "ink", "black": "ink",
-    "#555555": "quiet", "#888888": "line", "#888": "line", "#dddddd": "faint", "#ddd": "faint",
-    "#ffffff": "paper", "#fff": "paper", "white": "paper", "#e9e9e9": "band",
-    "#d2d2d2": "inner", "#9a9a9a": "line",
-}  # fmt: skip
-"""Colours of text, axes and paper: these follow light and dark, those of the data do not."""
-_COLOURED = re.compile(r'\b(fill|stroke)="([^"]+)"')
-FOLLOW_STYLE = (
-    "<style>:root{--chart-ink:#222;--chart-quiet:#555;--chart-line:#888;--chart-faint:#ddd;"
-    "--chart-band:#e9e9e9;--chart-inner:#d2d2d2;--chart-paper:transparent}"
-    "@media (prefers-color-scheme:dark){:root{--chart-ink:#e6e6e6;--chart-quiet:#b4b4b4;"
-    "--chart-line:#8a8f96;--chart-faint:#3a3e44;--chart-band:#2a2e33;--chart-inner:#3a3f46}}"
-    "</style>"
-)
-"""For a picture by itself; a page has the same in its own style."""
-
 _FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 _PPI = 144
 _FEW_YEARS = 8
+_FEW_QUARTERS = 9
+_FIRST_YEAR = 1000
+"""Times before it are numbers of seasons or rounds, not years."""
 _FACES = re.compile(r' font-(?:weight|style)="[^"]*"')
 _AUTOMATIC = re.compile(r'"(param|view|concat|layer)_(\d+)"')
 
@@ -84,7 +70,12 @@ def theme() -> dict[str, Any]:
             "titleColor": INK,
             "labelLimit": 260,
         },
-        "header": {"labelFontSize": 13, "titleFontSize": 13, "labelColor": INK},
+        "header": {
+            "labelFontSize": 13,
+            "titleFontSize": 13,
+            "labelColor": INK,
+            "titleColor": INK,
+        },
         "title": {
             "fontSize": 15,
             "subtitleFontSize": 12,
@@ -93,6 +84,7 @@ def theme() -> dict[str, Any]:
             "subtitleColor": "#555555",
             "offset": 12,
         },
+        "mark": {"color": PALETTE[0]},
         "line": {"strokeWidth": 2},
         "point": {"size": 45, "filled": True},
         "text": {"fontSize": 12, "color": INK},
@@ -101,13 +93,17 @@ def theme() -> dict[str, Any]:
 
 DARK = {
     INK: "#e8e8e8", PAPER: "#17191c", FAINT: "#3a3f45", "#888888": "#8d939a", "#555555": "#b4b8bd",
-    "#E9E9E9": "#2b2f34", "#D2D2D2": "#4a4f55", "#9A9A9A": "#8d939a",
+    "#777777": "#9a9fa5", "#E9E9E9": "#2b2f34", "#D2D2D2": "#4a4f55", "#9A9A9A": "#8d939a",
     "#000": "#e8e8e8", "black": "#e8e8e8", "white": "#17191c",
     "#0072B2": "#56aee8", "#D55E00": "#f08a3c", "#009E73": "#3fc79b", "#CC79A7": "#e39ac3",
     "#E69F00": "#f0b838", "#56B4E9": "#8fd0f7", "#5D3A9B": "#a98be0", "#7F7F7F": "#a8a8a8",
     "#93c4e6": "#2f6f9c", "#4d7896": "#8db7d4",
 }  # fmt: skip
 """What becomes of the colours of a chart on a dark page."""
+
+
+IN_PAGES = 'figure svg:not([style*="background"])'
+"""The charts of a page that turn dark with it: heat maps keep their paper."""
 
 
 def dark_rules(scope: str) -> str:
@@ -133,13 +129,22 @@ def dark_rules(scope: str) -> str:
 def year_axis(field: str = "year", ends: tuple[float, float] | None = None) -> alt.X:
     """Return a horizontal axis of years: no thousands mark, no zero, no empty ends.
 
-    With the ends of a few years only whole ones are marked: parts of one would all read alike.
+    With the ends of a few years only whole ones are marked: parts of one would all read alike. Of
+    two years or so the quarters are.
     """
     import altair as alt
 
     scale = alt.Scale(zero=False, nice=False)
     axis = alt.Axis(format="d", tickCount=10)
-    if ends is not None and ends[1] - ends[0] < _FEW_YEARS:
+    months_known = ends is not None and ends[0] > _FIRST_YEAR and any(end % 1 for end in ends)
+    if ends is not None and months_known and ends[1] - ends[0] < _FEW_QUARTERS / 4:
+        first, last = math.ceil(4 * ends[0]), math.floor(4 * ends[1])
+        months = "['Jan', 'Apr', 'Jul', 'Oct'][round(4 * datum.value) % 4]"
+        axis = alt.Axis(
+            values=[quarter / 4 for quarter in range(first, last + 1)],
+            labelExpr=f"{months} + ' ' + floor(datum.value + 0.01)",
+        )
+    elif ends is not None and ends[1] - ends[0] < _FEW_YEARS:
         whole = [float(year) for year in range(math.ceil(ends[0]), math.floor(ends[1]) + 1)]
         axis = alt.Axis(format="d", values=whole)
     return alt.X(f"{field}:Q", title=None, axis=axis, scale=scale)
@@ -176,19 +181,6 @@ def spec_of(chart: alt.TopLevelMixin) -> dict[str, Any]:
     return answer
 
 
-def follow_scheme(svg: str) -> str:
-    """Return a picture whose text, axes and paper follow the page's light or dark.
-
-    The page, or `FOLLOW_STYLE` in the picture, says what ``--chart-ink`` and its like are.
-    """
-
-    def variable(found: re.Match[str]) -> str:
-        name = _NEUTRAL.get(found[2].lower())
-        return found[0] if name is None else f'{found[1]}="var(--chart-{name})"'
-
-    return _COLOURED.sub(variable, svg)
-
-
 def _is_heat_map(part: Any) -> bool:
     """Whether cells are coloured by a number: what is written on them keeps its own colour."""
     if isinstance(part, list):
@@ -204,8 +196,9 @@ def _is_heat_map(part: Any) -> bool:
 
 
 def svg_text(
-    chart: alt.TopLevelMixin, *, title: str | None = None, prefix: str = "", alone: bool = True
-) -> str:
+    chart: alt.TopLevelMixin, *, title: str | None = None, prefix: str = "", alone: bool = True,
+    headed: bool = False,
+) -> str:  # fmt: skip
     """Return a chart as SVG.
 
     Parameters
@@ -219,10 +212,14 @@ def svg_text(
     alone
         Whether it is a file of its own; else it shrinks with the page, and follows its light and
         dark.
+    headed
+        Whether a heading stands above it; then its own title is left out, not its subtitle.
     """
     import vl_convert
 
     spec = spec_of(chart)
+    if headed:
+        _drop_title(spec)
     text: str = vl_convert.vegalite_to_svg(spec)
     # The renderer counts ids up from the start of the process.
     for place, name in enumerate(dict.fromkeys(re.findall(r'\bid="([^"]+)"', text))):
@@ -231,10 +228,8 @@ def svg_text(
     if not alone:
         # A fixed size would not shrink on a narrow screen; the view box keeps the shape.
         size = r'^(<svg\b[^>]*?) width="(\d+)" height="\d+"'
-        fixed = _is_heat_map(spec)
-        paper = ";background:#fff" if fixed else ""
+        paper = ";background:#fff" if _is_heat_map(spec) else ""
         text = re.sub(size, rf'\1 style="max-width:\2px{paper}"', text)
-        text = text if fixed else follow_scheme(text)
     if title is not None:
         text = re.sub(
             r"^(<svg\b[^>]*)>",
@@ -245,6 +240,13 @@ def svg_text(
             count=1,
         )
     return text
+
+
+def _drop_title(spec: dict[str, Any]) -> None:
+    title = spec.pop("title", None)
+    subtitle = title.get("subtitle") if isinstance(title, dict) else None
+    if subtitle:
+        spec["title"] = {**title, "text": "", "subtitle": subtitle}
 
 
 def save_chart(chart: alt.TopLevelMixin, path: str | Path) -> None:
@@ -269,19 +271,20 @@ def save_chart(chart: alt.TopLevelMixin, path: str | Path) -> None:
         # faces of type it writes them in random order: so all text has the plain one here.
         data = vl_convert.svg_to_pdf(_FACES.sub("", svg_text(chart)))
     elif ending == ".html":
-        page = vl_convert.vegalite_to_html(spec_of(chart), bundle=True, renderer="svg")
-        data = _alone_in_a_page(page)
+        data = _alone_in_a_page(spec_of(chart))
     else:
         data = (json.dumps(spec_of(chart), ensure_ascii=False, indent=1) + "\n").encode("utf-8")
     write_bytes(target, data)
 
 
-def _alone_in_a_page(text: str) -> bytes:
-    """Let a chart in a page of its own shrink on a phone, and turn dark where that is preferred."""
+def _alone_in_a_page(spec: dict[str, Any]) -> bytes:
+    """Let a chart in a page of its own shrink on a phone, and follow light and dark."""
+    import vl_convert
+
     style = (
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="color-scheme" content="light dark">\n<style>\n'
-        "body { margin: 0.5rem; }\n"
+        '<meta name="color-scheme" content="light dark">\n'
+        "<style>\nbody { margin: 0.5rem; }\n"
         # vega-embed writes its own styles later: these must win.
         ".vega-embed { display: block !important; max-width: 100%; overflow-x: auto; }\n"
         ".vega-embed svg { max-width: 100%; height: auto !important; }\n"
@@ -289,8 +292,9 @@ def _alone_in_a_page(text: str) -> bytes:
         "@media (max-width: 40rem) { .vega-embed svg { max-width: none; min-width: 34rem; } }\n"
         "@media screen and (prefers-color-scheme: dark) {\n"
         f"  body, .vega-embed svg {{ background: {DARK[PAPER]} !important; }}\n}}\n"
-        f"{dark_rules('.vega-embed svg')}</style>\n"
+        f"{'' if _is_heat_map(spec) else dark_rules('.vega-embed svg')}</style>\n"
     )
+    text: str = vl_convert.vegalite_to_html(spec, bundle=True, renderer="svg")
     # Behind the first tag: further down the text of a script may hold tags too.
     return text.replace("<head>", f"<head>\n{style}", 1).encode("utf-8")
 

@@ -15,7 +15,7 @@ import polars as pl
 from milepost.fairplay.simulate import PowerCell
 from milepost.fairplay.words import support
 from milepost.games.rounds import round_number
-from milepost.report.charts import INK, PALETTE
+from milepost.report.charts import INK, PALETTE, PAPER
 
 if TYPE_CHECKING:
     pass
@@ -334,7 +334,7 @@ def _marked(row: pl.DataFrame, label: str, x: Any, y: Any, *, right: bool) -> li
     side: Any = {"align": "right", "dx": -10} if right else {"align": "left", "dx": 10}
     return [
         base.mark_point(
-            shape="diamond", filled=True, fill="white", stroke=INK, strokeWidth=2, size=110,
+            shape="diamond", filled=True, fill=PAPER, stroke=INK, strokeWidth=2, size=110,
             opacity=1,
         ).encode(x, y),
         base.mark_text(fontWeight="bold", **side).encode(x, y, text="note:N"),

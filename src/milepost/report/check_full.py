@@ -13,6 +13,7 @@ from milepost.fairplay.full import FullTest
 from milepost.fairplay.screen import NOTICED_FALSE_ALARMS
 from milepost.fairplay.simulate import PowerCell
 from milepost.intrinsic.calibration.player_variation import PUBLISHED_AD, PUBLISHED_MM
+from milepost.io.shown import interval_text
 from milepost.report.check_charts import evidence_chart, power_chart
 from milepost.report.check_view import (
     LONG_REPLY,
@@ -23,7 +24,6 @@ from milepost.report.check_view import (
     count_text,
     exact,
     index_section,
-    interval_text,
     notes_section,
     odds_text,
     of_100,
@@ -86,7 +86,7 @@ def full_sections(
                 "The two propositions",
             ),
             Text(
-                f"E = {words.ratio_text(test.index.ln_e)}: {words.support(test.index.ln_e)}.",
+                f"E = {words.ratio_text(test.ln_e)}: {words.support(test.ln_e)}.",
                 "The evidence",
                 "large",
             ),
@@ -145,7 +145,7 @@ def _who(view: CheckView, test: FullTest, label: str, names: Labels) -> str:
 
 
 def _strength(test: FullTest) -> str:
-    ln_e, chance = test.index.ln_e, test.chance
+    ln_e, chance = test.ln_e, test.chance
     bound = (
         "The bound: an honest player reaches this ratio with a probability of at most "
         f"1/E = {words.p_text(float(np.exp(-ln_e)))}, whenever somebody looks."
@@ -169,9 +169,24 @@ def _strength(test: FullTest) -> str:
         )
     worst = words.ratio_text(test.index.ln_e_worst)
     return (
-        f"- {bound}\n- Worst-case ratio: {worst}. It holds for a player of any strength, however "
-        f"wrong the rating is.\n- {p} It is the chance that an honest player gives as much "
-        "evidence, not the chance that this player is honest."
+        f"- {bound}\n{_deep(test)}- Worst-case ratio: {worst}. It holds for a player of any "
+        f"strength, however wrong the rating is.\n- {p} It is the chance that an honest player "
+        "gives as much evidence, not the chance that this player is honest."
+    )
+
+
+def _deep(test: FullTest) -> str:
+    """A line about the deep look, where there is one."""
+    deep = test.deep
+    if deep is None:
+        return ""
+    return (
+        f"- E is the mean of two ratios. Without the deep look: "
+        f"{words.ratio_text(test.index.ln_e)}; worst case and p below are its own. With it: "
+        f"{words.ratio_text(deep.ln_e)}, worst case {words.ratio_text(deep.ln_e_worst)}, p = "
+        f"{words.p_text(deep.p_simulated)} by simulation. A search to depth {deep.pull.depth} "
+        f"agrees with {deep.played:.0%} of {deep.turns:,} moves; honest players of this rating "
+        f"would agree with it in {deep.expected:.0%} ({deep.pull.rests_on}).\n"
     )
 
 
@@ -273,10 +288,11 @@ def _power_table(test: FullTest) -> list[Table]:
     """How often each kind of help would be noticed by E, a column an assistant and rate."""
     if not test.power:
         return []
-    found = {(cell.share, cell.assistant, cell.false_alarms): cell.power for cell in test.power}
-    shares = sorted({cell.share for cell in test.power})
+    cells = test.all_power
+    found = {(cell.share, cell.assistant, cell.false_alarms): cell.power for cell in cells}
+    shares = sorted({cell.share for cell in cells})
     columns = {"help with": [_SHARES.get(share, f"{share:.0%} of moves") for share in shares]}
-    for who, rate in dict.fromkeys((cell.assistant, cell.false_alarms) for cell in test.power):
+    for who, rate in dict.fromkeys((cell.assistant, cell.false_alarms) for cell in cells):
         values = [found.get((share, who, rate)) for share in shares]
         columns[f"{who}, 1 in {one_in(rate)}"] = [
             "–" if value is None else of_100(value) for value in values

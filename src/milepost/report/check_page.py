@@ -15,6 +15,7 @@ import polars as pl
 from milepost.errors import OutputError
 from milepost.fairplay import words
 from milepost.fairplay.screen import NOTICED_FALSE_ALARMS
+from milepost.io.shown import interval_text
 from milepost.report.check_full import full_sections
 from milepost.report.check_view import (
     LONG_REPLY,
@@ -24,7 +25,6 @@ from milepost.report.check_view import (
     answer_text,
     count_text,
     index_section,
-    interval_text,
     notes_section,
     of_100,
     one_in,

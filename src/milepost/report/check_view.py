@@ -214,15 +214,6 @@ def points_text(value: float | None) -> str:
     return "–" if value is None else f"{value:.0f}"
 
 
-def interval_text(low: float | None, high: float | None) -> str:
-    """Return an interval that may lack an end."""
-    if low is not None and high is not None:
-        return f"{low:.0f} to {high:.0f}"
-    if low is not None:
-        return f"at least {low:.0f}"
-    return "–" if high is None else f"at most {high:.0f}"
-
-
 def p_text(value: float | None) -> str:
     """Return a probability; a dash where there is none."""
     return "–" if value is None else words.p_text(value)

@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 BANDS = {"sd": 1.0, "95": 1.959964, "none": 0.0}
 """How many standard deviations a band reaches to either side, by its name."""
 STRAY_GAMES = 10
-"""A piece of fewer games than this, and of under a tenth of those of the longest piece, is taken
-as a namesake's and not drawn."""
+"""Years of fewer games than this in all, and of under a tenth of those of the longest piece, that
+lie apart from the others are taken as a namesake's and not drawn."""
+_APART = 3.0
+"""Years: games are apart from others that are further away than this."""
 _MOST_YEARS = 2000
 """A curve gets no more points than this beside those of its games."""
 
@@ -114,12 +116,13 @@ def _without_strays(
     Names are not persons. A few games many years from all others are most often a namesake's.
     """
     starts = sorted(nodes)
-    cuts = [place for place in range(1, len(starts)) if starts[place] - starts[place - 1] > long]
+    apart = min(_APART, long) if long <= LONG_GAP else long
+    cuts = [place for place in range(1, len(starts)) if starts[place] - starts[place - 1] > apart]
     pieces = [starts[a:b] for a, b in itertools.pairwise([0, *cuts, len(starts)])]
     games = [sum(nodes[time]["games"] or 0 for time in piece) for piece in pieces]
     least = min(STRAY_GAMES, 0.1 * max(games))
     kept = [piece for piece, count in zip(pieces, games, strict=True) if count >= least]
-    gaps = [(one[-1], two[0]) for one, two in itertools.pairwise(kept)]
+    gaps = [(one[-1], two[0]) for one, two in itertools.pairwise(kept) if two[0] - one[-1] > long]
     return {time: nodes[time] for piece in kept for time in piece}, gaps
 
 

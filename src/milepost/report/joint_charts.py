@@ -11,7 +11,7 @@ import polars as pl
 from milepost.errors import InputError
 from milepost.history.joint.moves_fit import ASSUMPTION
 from milepost.history.periods import clock_of
-from milepost.report.charts import INK, PALETTE, year_axis
+from milepost.report.charts import INK, PALETTE, PAPER, year_axis
 from milepost.report.history_curves import BANDS, curve_points
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ def inflation_chart(
         width=width, height=height,
         title=alt.TitleParams(title or f"The level of {group_said(group)}", subtitle=lines_said),
     )  # fmt: skip
-    turns = alt.Chart(rows.filter(pl.col("turns") > 0)).mark_bar(color="#777", width=7).encode(
+    turns = alt.Chart(rows.filter(pl.col("turns") > 0)).mark_bar(color="#777777", width=7).encode(
         x=x, y=alt.Y("turns:Q", title="moves judged", axis=alt.Axis(tickCount=3))
     )  # fmt: skip
     whole: alt.TopLevelMixin = alt.vconcat(
@@ -259,20 +259,24 @@ def _names_of_curves(
             x=x, y=_elo("value", y), text="what:N"
         )
         style: dict[str, Any] = {"dy": shift, "fontSize": 13, "align": "left"}
-        layers.append(there.mark_text(stroke="white", strokeWidth=4, **style))
+        layers.append(there.mark_text(stroke=PAPER, strokeWidth=4, **style))
         layers.append(there.encode(color=colour).mark_text(**style))
     return layers
 
 
 def _names_at_peaks(table: pl.DataFrame, x: alt.X, y: alt.Y, colour: alt.Color) -> list[Any]:
-    """The players' family names above their highest points, on a pale edge."""
+    """The players' family names above their peaks, on a pale edge.
+
+    A peak is a time that is high for sure: late years of a few games would draw names together.
+    """
     import altair as alt
 
-    peaks = table.sort("mean", descending=True).unique("player", keep="first", maintain_order=True)
+    sure = pl.col("mean") - pl.col("sd")
+    peaks = table.sort(sure, descending=True).unique("player", keep="first", maintain_order=True)
     labels = alt.Chart(peaks).transform_calculate(who="split(datum.player, ',')[0]")
     labels = labels.encode(x=x, y=y, text="who:N")
     style: dict[str, Any] = {"dy": -9, "fontSize": 13, "fontWeight": "bold"}
-    edge = labels.mark_text(stroke="white", strokeWidth=4, **style)
+    edge = labels.mark_text(stroke=PAPER, strokeWidth=4, **style)
     return [edge, labels.encode(color=colour).mark_text(**style)]
 
 

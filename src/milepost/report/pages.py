@@ -20,6 +20,7 @@ import polars as pl
 
 from milepost.errors import OutputError
 from milepost.io.files import write_text
+from milepost.report.charts import IN_PAGES, dark_rules, svg_text
 
 if TYPE_CHECKING:
     import altair as alt
@@ -166,7 +167,7 @@ def page_text(page: Page) -> str:
     ).get_template("page.html")
     numbers = count()
     sections = [_section(section, numbers) for section in page.sections]
-    style = (_HERE / "page.css").read_text(encoding="utf-8")
+    style = (_HERE / "page.css").read_text(encoding="utf-8") + dark_rules(IN_PAGES)
     if any(isinstance(section, Boards) for section in page.sections):
         style += (_HERE / "boards.css").read_text(encoding="utf-8")
     if any(isinstance(section, Beside | Sheet | Fold) for section in page.sections):
@@ -273,11 +274,10 @@ def table_cells(section: Table) -> dict[str, Any]:
 def _svg(section: Chart, number: int) -> Any:
     from markupsafe import Markup
 
-    from milepost.report.charts import svg_text
-
     text = svg_text(
-        section.chart, title=section.alt or section.title, prefix=f"chart{number}-", alone=False
-    )
+        section.chart, title=section.alt or section.title, prefix=f"chart{number}-", alone=False,
+        headed=bool(section.title),
+    )  # fmt: skip
     # Drawn by our own renderer from a specification; texts in it are escaped there.
     return Markup(text)  # noqa: S704
 

@@ -97,7 +97,7 @@ def _section(section: Section, charts: dict[str, str]) -> dict[str, Any]:
         return table_cells(section)
     if isinstance(section, Chart):
         name = f"chart{len(charts)}.svg"
-        svg = svg_text(section.chart, prefix=f"chart{len(charts)}-")
+        svg = svg_text(section.chart, prefix=f"chart{len(charts)}-", headed=bool(section.title))
         charts[name] = _FONT.sub('font-family="Libertinus Serif"', svg)
         return {"kind": "chart", "title": section.title, "note": section.note, "file": name,
                 "alt": section.alt or section.title}  # fmt: skip

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 MOST_BARS = 40
 """More groups than these would make a chart that nobody reads."""
 _BLUE, _ORANGE, _GREEN = PALETTE[0], PALETTE[1], PALETTE[2]
-_BY_MOVES, _OWN = "by moves", "own Elo"
+_BY_MOVES, _OWN = "from moves", "own Elo"
 _PERFORMANCE, _PLAYER = "how well these games were played", "how strong the player is"
 _BAND_COLOUR, _LINE_COLOUR = "#93c4e6", "#4d7896"
 _ACTUAL, _AT_RATING, _AT_ELO = "these games", "model at the rating", "model at own Elo"
@@ -97,7 +97,7 @@ def bars_chart(ratings: pl.DataFrame, order: Sequence[str], level: float) -> alt
     return chart.properties(
         width=560,
         height=max(22 * len(rows), 60),
-        title=f"Rating by moves, with {level:.0%} intervals",
+        title=f"Ratings from moves, with {level:.0%} intervals",
     )
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from milepost.errors import InputError
 from milepost.intrinsic.calibration.calibration import Calibration
 from milepost.intrinsic.rating.diagnostics import (
     MOST_ON_CURVE,
@@ -17,6 +18,7 @@ from milepost.intrinsic.rating.diagnostics import (
     make_pictures,
     with_labels,
 )
+from milepost.io.shown import interval_text
 from milepost.report.pages import Chart, Page, Table, Text, write_page
 from milepost.report.rating_charts import (
     MOST_BARS,
@@ -25,6 +27,9 @@ from milepost.report.rating_charts import (
     moves_chart,
     percentiles_chart,
 )
+
+if TYPE_CHECKING:
+    import altair as alt
 
 MOST_ROWS = 200
 """Rows of the tables on the page; the whole table is written with ``-o``."""
@@ -75,9 +80,7 @@ def write_ratings_page(view: RatingsView, path: str | Path, *, made: Mapping[str
 def ratings_page(view: RatingsView, *, made: Mapping[str, Any]) -> Page:
     """Return the page about ratings; see `write_ratings_page`."""
     by, level, calibration = view.by, view.level, view.calibration
-    named = with_labels(view.ratings, by, view.names)
-    if set(by) & _NAMED:
-        named = named.sort(["rating", "label"], descending=[True, False], nulls_last=True)
+    named = _in_order(view.ratings, by, view.names)
     pictures = make_pictures(view.ratings, view.decisions, calibration, by, names=view.names)
     sections: list[Text | Table | Chart] = [
         _main_table(named, by, level),
@@ -86,47 +89,70 @@ def ratings_page(view: RatingsView, *, made: Mapping[str, Any]) -> Page:
         Text(_meaning(calibration, level), "What the figures mean"),
         Text(_about(calibration, view.notes), "The calibration"),
     ]
-    return Page(_title(by), tuple(sections), made, lead=_lead(named, calibration))
+    title = f"{_title(by)}{_of_whom(view)}"
+    return Page(title, tuple(sections), made, lead=_lead(named, by, calibration))
+
+
+def plot_ratings(
+    ratings: pl.DataFrame, by: Sequence[str], level: float, names: Mapping[str, str]
+) -> alt.TopLevelMixin:
+    """Return the page's first chart by itself: ratings with their intervals, and own Elo.
+
+    Raises
+    ------
+    InputError
+        If no group has a rating.
+    """
+    named = _in_order(ratings, by, names).filter(pl.col("rating").is_not_null())
+    if named.is_empty():
+        raise InputError("no group has a rating, so there is nothing to plot")
+    order = named["label"].to_list()
+    return bars_chart(named.sort("n", descending=True, maintain_order=True), order, level)
+
+
+def _in_order(ratings: pl.DataFrame, by: Sequence[str], names: Mapping[str, str]) -> pl.DataFrame:
+    """Ratings with labels; the highest first where groups have no order of their own."""
+    named = with_labels(ratings, by, names)
+    if set(by) & _NAMED:
+        named = named.sort(["rating", "label"], descending=[True, False], nulls_last=True)
+    return named
 
 
 def _title(by: Sequence[str]) -> str:
-    return f"Intrinsic ratings by {' and '.join(by)}" if by else "Intrinsic rating"
+    return f"Ratings from moves, by {' and '.join(by)}" if by else "Rating from moves"
 
 
-def _lead(named: pl.DataFrame, calibration: Calibration) -> str:
+def _of_whom(view: RatingsView) -> str:
+    """The player, if the page is about one and its rows do not say who."""
+    players = view.decisions["mover"].unique() if "mover" in view.decisions.columns else []
+    if "player" in view.by or len(players) != 1:
+        return ""
+    return f": {view.names.get(players[0], players[0])}"
+
+
+def _lead(named: pl.DataFrame, by: Sequence[str], calibration: Calibration) -> str:
     rated = named.filter(pl.col("rating").is_not_null())
+    engine = (calibration.setup_text or calibration.name).split(",")[0]
     turns = f"{named['n'].sum():,} turns"
     if rated.is_empty():
         return f"No group could be given a rating ({turns} in all)."
-    where = f"judged by {calibration.setup_text or calibration.name}"
-    if len(named) == 1:
-        row = rated.row(0, named=True)
-        return f"{_rating_text(row)}: {turns} of {row['games']:,} games, {where}."
     best = rated.sort(["rating", "label"], descending=[True, False]).row(0, named=True)
-    most = rated.sort(["n", "label"], descending=[True, False]).row(0, named=True)
+    if len(named) == 1:
+        return f"{_rating_text(best)}: {turns} of {best['games']:,} games, judged by {engine}."
+    kind = "players" if list(by) == ["player"] else "groups"
+    what = f"{len(named):,} {kind}"
+    whole = len(rated) == len(named)
     return (
-        f"{len(rated):,} of {len(named):,} groups rated on {turns}, {where}. Highest: "
-        f"{best['label']}, {_rating_text(best)} on {best['n']:,} turns. Most turns: "
-        f"{most['label']}, {_rating_text(most)} on {most['n']:,}. These games cannot separate "
-        "players whose intervals overlap."
+        f"{f'All {what}' if whole else f'{len(rated):,} of {what}'} are rated, by {turns} that "
+        f"{engine} judged. Highest: {best['label']}, {_rating_text(best)}, by {best['n']:,} turns. "
+        f"These games cannot separate {kind} whose intervals overlap."
     )
 
 
 def _rating_text(row: Mapping[str, Any]) -> str:
-    played = _interval_text(row["low"], row["high"])
-    player = _interval_text(row["player_low"], row["player_high"])
-    return f"Elo {row['rating']:.0f} ({played}), the player {player}"
-
-
-def _interval_text(low: float | None, high: float | None) -> str:
-    if low is None or high is None:
-        known = " and ".join(
-            f"{side} {value:.0f}"
-            for side, value in (("at least", low), ("at most", high))
-            if value is not None
-        )
-        return known or "no bound"
-    return f"{low:.0f} to {high:.0f}"
+    played = interval_text(row["low"], row["high"])
+    player = interval_text(row["player_low"], row["player_high"])
+    return f"Elo {row['rating']:.0f} ({played} for these games, {player} for the player)"
 
 
 def _heading(by: Sequence[str]) -> str:
@@ -136,7 +162,7 @@ def _heading(by: Sequence[str]) -> str:
 def _main_table(named: pl.DataFrame, by: Sequence[str], level: float) -> Table:
     intervals = {
         f"{what}, {level:.0%}": [
-            "" if row["se"] is None else _interval_text(row[f"{side}low"], row[f"{side}high"])
+            "" if row["se"] is None else interval_text(row[f"{side}low"], row[f"{side}high"])
             for row in named.iter_rows(named=True)
         ]
         for what, side in (("performance", ""), ("player", "player_"))
@@ -156,7 +182,8 @@ def _main_table(named: pl.DataFrame, by: Sequence[str], level: float) -> Table:
         note="The rating is the Elo of the players whose moves look most like these. Performance: "
         "how well these games were played; it holds the uncertainty of the turns and of the "
         "calibration. Player: how strong the player is; it adds how much players of equal Elo, "
-        "and events, differ.",
+        "and events, differ. Turns of the opening and of decided positions do not count, nor do "
+        "games that have no others.",
         digits={"rating": 0, "own Elo": 0},
         most=MOST_ROWS,
         numbers=tuple(intervals),

@@ -11,6 +11,10 @@ from milepost.report.charts import INK, PALETTE
 if TYPE_CHECKING:
     import altair as alt
 
+_MANY_YEARS = 4.0
+_FEW_MONTHS = 0.5
+"""Years, from and up to which the axis of time shows years alone, or days too."""
+
 
 def gaps_chart(groups: pl.DataFrame) -> alt.TopLevelMixin:
     """Return how far above or below equals each group was played: `group`, `gap`, `gap_low` …"""
@@ -33,7 +37,9 @@ def gaps_chart(groups: pl.DataFrame) -> alt.TopLevelMixin:
     scale = alt.Scale(domain=[-reach, reach])
     base = alt.Chart(frame)
     bars = base.mark_rule(strokeWidth=5, color=PALETTE[0], opacity=0.45).encode(
-        y=y, x=alt.X("from:Q", scale=scale, title="Elo above equals"), x2="to:Q"
+        y=y,
+        x=alt.X("from:Q", scale=scale, title="Elo above equals", axis=alt.Axis(format="d")),
+        x2="to:Q",
     )
     points = base.mark_point(size=110, color=PALETTE[0], opacity=1).encode(
         y=y, x=alt.X("gap:Q", scale=scale)
@@ -57,11 +63,14 @@ def trend_chart(trend: pl.DataFrame) -> alt.TopLevelMixin:
         (first + pl.duration(days=days)).dt.to_string("%Y-%m-%d").alias("at")
     )
     base = alt.Chart(shown)
-    x = alt.X("at:T", title=None)
+    times = trend["time"].to_list()
+    years = max(times) - min(times)
+    form = "%Y" if years > _MANY_YEARS else "%b %Y" if years > _FEW_MONTHS else "%-d %b %Y"
+    x = alt.X("at:T", title=None, axis=alt.Axis(format=form, tickCount=5, labelOverlap=True))
     colour = alt.Color("pool:N", legend=None if trend["pool"].n_unique() == 1 else alt.Legend())
     band = base.mark_area(opacity=0.2).encode(
         x=x,
-        y=alt.Y("low:Q", title="Elo", scale=alt.Scale(zero=False)),
+        y=alt.Y("low:Q", title="Elo", scale=alt.Scale(zero=False), axis=alt.Axis(format="d")),
         y2="high:Q",
         color=colour,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ import polars as pl
 from milepost.games.turns.notation import numbered
 from milepost.intrinsic.review.difference import Difference
 from milepost.intrinsic.review.trend import Change
+from milepost.io.shown import interval_text
 from milepost.report.pages import Board, Boards, Chart, Fold, Page, Section, Table, Text, write_page
 from milepost.report.review_charts import gaps_chart, trend_chart
 
@@ -72,13 +74,12 @@ def write_review_page(view: ReviewView, path: str | Path, made: Mapping[str, Any
 
 def review_page(view: ReviewView, made: Mapping[str, Any]) -> Page:
     """Return the page of a review."""
-    games = int(view.summary["games"].sum())
     turns = int((view.summary["turns"] + view.summary["decided"]).sum())
     dates = view.games["date"].drop_nulls().to_list()
     span = f", {dates[0]} to {dates[-1]}" if dates else ""
     return Page(
         title=f"Review of {view.name}",
-        lead=f"{games} games, {turns:,} analysed turns{span}.",
+        lead=f"{len(view.games)} games, {turns:,} analysed turns{span}.",
         sections=tuple(_sections(view)),
         provenance=made,
     )
@@ -89,7 +90,12 @@ def rating_sentences(view: ReviewView) -> list[str]:
     told = []
     share = f"{view.level:.0%}"
     for row in view.summary.iter_rows(named=True):
-        turns = f"{row['turns']:,} turns of {row['games']} games"
+        turns = f"{row['turns']:,} turns in {row['games']} games"
+        if row["decided"]:
+            turns = (
+                f"{row['turns']:,} of {row['turns'] + row['decided']:,} turns in {row['games']} "
+                "games (in the others one side was far ahead)"
+            )
         if row["rating"] is None:
             told.append(f"{row['pool']}: no rating ({turns}; {row['warnings'] or 'no bound'}).")
             continue
@@ -103,7 +109,7 @@ def rating_sentences(view: ReviewView) -> list[str]:
                 f" That is about {row['pool_rating']:.0f} on {row['pool']} "
                 f"({_range(row['pool_low'], row['pool_high'])})"
             )
-            text += f"; the tags say {row['own_rating']:.0f}." if row["own_rating"] else "."
+            text += f"; the games give {row['own_rating']:.0f}." if row["own_rating"] else "."
         elif row["own_rating"] is not None:
             text += f" The rating in the tags is {row['own_rating']:.0f}."
         told.append(text)
@@ -141,7 +147,7 @@ def _sections(view: ReviewView) -> Iterator[Section]:
         )
     yield _groups_table("Phases", view.phases, "phase")
     if view.differences:
-        told = "\n".join(f"- {each}" for each in view.differences)
+        told = "\n".join(f"- {_minus(str(each))}" for each in view.differences)
         yield Text(told, title="Is the difference real?")
     yield _groups_table(
         "Opponents", view.opponents, "opponents", f"Equals: within {view.equals:.0f} points."
@@ -175,7 +181,7 @@ def _groups_table(title: str, frame: pl.DataFrame, name: str, note: str = "") ->
     ]
     known = pl.DataFrame(rows, infer_schema_length=None)
     told = (
-        "Behind the stroke: what equals do. Lost: points of the game. Decided: over three pawns "
+        "After the slash: what equals do. Lost: points of the game. Decided: over three pawns "
         "for one side; such turns are not rated."
     )
     return Table(title, known, note=f"{note} {told}".strip(),
@@ -292,15 +298,19 @@ def _traps_table(view: ReviewView) -> Table:
 
 def _change_text(pool: str, change: Change) -> str:
     return (
-        f"{pool}: {change.value:+.0f} Elo from first to last "
+        f"{pool}: {_minus(f'{change.value:+.0f}')} Elo from first to last "
         f"({_range(change.low, change.high, sign=True)}); risen with probability "
         f"{change.rising:.0%}"
     )
 
 
+def _minus(text: str) -> str:
+    """Numbers with the minus sign that the tables have."""
+    return re.sub(r"(?<![\w.])-(?=\d)", "−", text)
+
+
 def _range(low: float | None, high: float | None, *, sign: bool = False) -> str:
-    ends = ["no bound" if end is None else f"{end:{'+' if sign else ''}.0f}" for end in (low, high)]
-    return " to ".join(ends).replace("-", "−")
+    return interval_text(low, high, form="+.0f" if sign else ".0f").replace("-", "−")
 
 
 def _range_of(value: float | None, low: float | None, high: float | None, *, sign: bool = False) \

@@ -12,6 +12,7 @@ from tests.choice.makers import padded, realistic_spreads
 from milepost.choice import Spreads
 from milepost.errors import InputError
 from milepost.fit import fit_reference
+from milepost.fit.methods.reference import likeliest_competence
 
 K = 0.1
 
@@ -64,6 +65,18 @@ def information(spreads: Spreads, c: float) -> float:
 @pytest.fixture(scope="module")
 def spreads() -> Spreads:
     return chosen_by(realistic_spreads(401, 600), 1.5, 402)
+
+
+def test_the_likeliest_competence_against_brute_force(spreads: Spreads) -> None:
+    part = spreads.take(np.arange(150))
+    found = likeliest_competence(part)
+    highest = plain_log_likelihood(part, found)
+    for other in (found - 1e-3, found + 1e-3):
+        assert plain_log_likelihood(part, other) < highest
+    # Where every choice is the best, the likeliest is the end of the range.
+    perfect = part.choosing([0] * len(part))
+    assert likeliest_competence(perfect) == pytest.approx(10.0, abs=1e-6)
+    assert likeliest_competence(perfect, prior_range=(0.0, 3.0)) == pytest.approx(3.0, abs=1e-6)
 
 
 def test_the_posterior_against_brute_force(spreads: Spreads) -> None:

@@ -15,7 +15,13 @@ from tests.intrinsic.makers import PATH, league
 from milepost.analysis.engine.setup import make_setup
 from milepost.analysis.plans import make_plan
 from milepost.errors import InputError, NoCalibrationError
-from milepost.intrinsic.calibration.build import calibrate, choose, error_of_map, find_variation
+from milepost.intrinsic.calibration.build import (
+    _notes,
+    calibrate,
+    choose,
+    error_of_map,
+    find_variation,
+)
 from milepost.intrinsic.calibration.calibration import (
     Calibration,
     calibration_for,
@@ -224,6 +230,15 @@ def test_shipped_calibrations_can_be_read() -> None:
         # Nobody needs to know in which folders the inputs lay.
         inputs = calibration.made.get("inputs", [])
         assert not any(str(given["name"]).startswith("/") for given in inputs)
+
+
+def test_a_note_names_the_bands_that_fail() -> None:
+    quick = load_calibration("stockfish15.1-quick")
+    row = quick.tried.filter(pl.col("map") == "joint-columns").row(0, named=True)
+    for note in _notes(quick.tried, "joint-columns", quick.gate):
+        assert note in quick.notes
+    if not row["admitted"]:
+        assert "rating bands 1350-1549 and 2550-2949" in quick.notes[0]
 
 
 @pytest.mark.parametrize("name", ["bullet", "quick", "standard"])

@@ -274,7 +274,7 @@ def test_speeds_are_told_by_accounts_that_play_several() -> None:
         (1.0, 0, -100, "won: the opponent played badly"),
         (0.0, -100, 0, "lost by bad play"),
         (0.0, 0, 100, "lost: the opponent played well"),
-        (0.0, 10, 10, "lost: as the Elos"),
+        (0.0, 10, 10, "lost: play as usual"),
         (0.5, 100, 0, "drawn: own play above the Elo"),
     ],
 )

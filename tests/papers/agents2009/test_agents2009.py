@@ -28,7 +28,7 @@ from milepost.papers.agents2009.results import (
     result_findings,
     result_table,
 )
-from milepost.papers.agents2009.robustness import ratio_of, rise
+from milepost.papers.agents2009.robustness import engine_ratio, ratio_of, rise
 from milepost.papers.experiment import FAILS, HOLDS, TOO_LITTLE
 from milepost.papers.folder import Folder
 from milepost.papers.ipr2011.data import cohorts_of
@@ -141,15 +141,42 @@ def test_the_book_is_twelve_moves_and_nothing_is_cut_off(simulated_folder: Folde
 def test_robustness_on_agents_of_known_competence() -> None:
     spreads = Spreads.from_table(make_table(LEVELS, 150, 51, agent=rising))
 
-    def same(each: Spreads) -> Spreads:
-        return each
-
-    def fewer(each: Spreads) -> Spreads:
-        return first_options(each, 5, bounded=False)
-
-    nothing = ratio_of(spreads, same, same, rise, draws=8)
+    nothing = ratio_of(spreads, spreads, rise, draws=8)
     assert (nothing.value, nothing.se) == (0.0, 0.0)
     # The agent chooses among all moves by the same law: five of them show the same competence.
-    five = ratio_of(spreads, fewer, same, lambda each: fit_reference(each).mean, draws=8)
-    assert abs(five.value) < 4 * max(five.se, 3.0)
-    assert rise(spreads) > 0
+    fewer = first_options(spreads, 5, bounded=False)
+    five = ratio_of(fewer, spreads, lambda view, competence: competence(view), draws=20)
+    assert 0.5 < five.se < 10
+    assert abs(five.value) < 4 * five.se
+
+
+def test_the_rise_of_competence_is_free_of_bias() -> None:
+    """On the same decisions, chosen anew 25 times: the mean is the truth, the scatter as stated."""
+    spreads = Spreads.from_table(make_table(LEVELS, 150, 51, agent=rising))
+    rng = np.random.default_rng(52)
+    of_level = {level: np.flatnonzero(spreads.rating == level) for level in LEVELS}
+    found = []
+    for _ in range(25):
+        chosen = np.empty(len(spreads), dtype=np.int64)
+        for level, rows in of_level.items():
+            chosen[rows] = rising(level).simulate(spreads.take(rows), rng).chosen
+        found.append(rise(spreads.choosing(chosen)))
+    # The error of each half's c is its posterior's sd, and the halves lie 600 Elo apart.
+    upper = np.asarray(spreads.rating) > 2000
+    sds = [fit_reference(spreads.take(half)).sd for half in (upper, ~upper)]
+    stated = math.hypot(*sds) / 6
+    assert abs(np.mean(found) - 100 / 1500) < 3 * stated / 5
+    assert np.std(found, ddof=1) == pytest.approx(stated, rel=0.4)
+
+
+def test_another_engine_that_sees_the_same_shows_the_same_competence() -> None:
+    table = make_table(LEVELS, 150, 53, agent=rising)
+    spreads = Spreads.from_table(table)
+    same = engine_ratio(spreads, spreads, draws=8)
+    assert (same.value, same.se) == (0.0, 0.0)
+    # Differences twice as large in the eyes of the other: (2 d + K)^-c is another law, lower c.
+    doubled = Spreads.from_table(
+        table.with_columns(pl.col("values").list.eval(2 * pl.element()), depth_values=None)
+    )
+    other = engine_ratio(spreads, doubled, draws=8)
+    assert other.value < -5 * other.se

@@ -90,6 +90,24 @@ def read_shard(path: Path, read: Callable[[pl.LazyFrame], pl.LazyFrame]) -> pl.D
         raise _undecodable(path, error) from error
 
 
+def read_shards(
+    paths: list[Path], read: Callable[[pl.LazyFrame], pl.LazyFrame]
+) -> list[pl.DataFrame]:
+    """Read from files that were looked at, all in one scan: a store may have thousands.
+
+    Raises
+    ------
+    InputError
+        Naming the first file that is gone or holds something else than evaluations.
+    """
+    if not paths:
+        return []
+    try:
+        return [read(pl.scan_parquet(paths, glob=False)).collect()]
+    except UNREADABLE:
+        return [read_shard(path, read) for path in paths]  # which names the one at fault
+
+
 def query_shards(paths: list[Path], sql: str) -> pl.DataFrame:
     """Run SQL with DuckDB over files that were looked at, as the table ``evaluations``."""
     import duckdb

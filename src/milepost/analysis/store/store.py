@@ -31,7 +31,7 @@ from milepost.analysis.store.shards import (
     digest_of,
     new_shard,
     query_shards,
-    read_shard,
+    read_shards,
     remove_partials,
     shard_problem,
 )
@@ -185,7 +185,7 @@ class EvaluationStore:
                     raise
 
     def _collect(self, read: Callable[[pl.LazyFrame], pl.LazyFrame]) -> list[pl.DataFrame]:
-        return self._over_files(lambda paths: [read_shard(path, read) for path in paths])
+        return self._over_files(lambda paths: read_shards(paths, read))
 
     def verify(self) -> list[ShardProblem]:
         """Look at every file and return those that are not what they should be."""

@@ -396,4 +396,5 @@ def _exactly(
                 nearest = i
     # By the option that comes next: ln ℓ of the best may be too small for a number.
     ell = -ln_p[nearest]
-    return float(ell + kappa * math.log(ell) - below[nearest])
+    value: float = ell + kappa * math.log(ell) - below[nearest]
+    return value

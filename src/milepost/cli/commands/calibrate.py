@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -217,7 +217,10 @@ def calibrations(
     ] = None,
     form: options.Format = None,
 ) -> None:
-    """List the calibrations that come with the package."""
+    """List the calibrations that come with the package.
+
+    -v adds what each one rests on, how exact it is, and its notes.
+    """
     from milepost import api
     from milepost.io.files import write_table
 
@@ -225,17 +228,34 @@ def calibrations(
     if output is not None or form is not None:
         write_table(table, output or "-", form=form)
         return
+    columns = ["name", "engine", "Elo", "check on unseen games"]
+    rows = [
+        [
+            row["name"],
+            row["set-up"].split(", ")[0],
+            f"{row['from']}-{row['to']}",
+            _checked(row),
+        ]
+        for row in table.iter_rows(named=True)
+    ]
+    show.print_table(columns, rows, whole=["name", "Elo"])
+    show.note("milepost calibrations -v says what each rests on, how exact it is, and its notes.")
     for row in table.iter_rows(named=True):
-        typer.echo(f"{row['name']}: Elo {row['from']} to {row['to']}, map {row['map']}")
-        typer.echo(f"  for {row['set-up']}")
-        if row["rests on"]:
-            typer.echo(f"  rests on {row['rests on']}")
-        if row["accuracy"]:
-            typer.echo(f"  {row['accuracy']}")
-        typer.echo(f"  player variation: {row['variation rests on']}")
-        for note in row["notes"].split("; "):
-            if note:
-                typer.echo(f"  note: {note}")
+        about = [f"for {row['set-up']}", f"map {row['map']}"]
+        about += [f"rests on {row['rests on']}"] if row["rests on"] else []
+        about += [row["accuracy"]] if row["accuracy"] else []
+        about += [f"player variation: {row['variation rests on']}", *row["notes"].split("; ")]
+        for line in (f"{row['name']}:", *(f"  {part}" for part in about if part)):
+            show.detail(line)
+
+
+def _checked(row: dict[str, Any]) -> str:
+    """How a calibration fared on games that it had not seen."""
+    if "bridge" in row["rests on"]:
+        return "that of its source"
+    if not row["accuracy"]:
+        return "none"
+    return "passed" if row["admitted"] else "failed in some bands"
 
 
 def show_calibration(calibration: Calibration) -> None:

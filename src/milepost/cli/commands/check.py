@@ -8,10 +8,11 @@ import typer
 
 from milepost.cli import decisions as shared
 from milepost.cli import options, show
+from milepost.io.shown import interval_text
 
 if TYPE_CHECKING:
     from milepost.api.decisions import Decisions
-    from milepost.api.fairplay import Check, CheckPlan, FullTest
+    from milepost.api.fairplay import Check, CheckPlan, DeepTest, FullTest
 
 LEAST_TURNS = 60
 """Nothing is shown of fewer turns, as in `milepost.fairplay.screen`."""
@@ -125,7 +126,7 @@ def check(
     """Compare performances with honest play, for fair-play review.
 
     Screens every player of an event; --player NAME --full also tests one performance in full. Each
-    figure comes with its false-alarm rate and power. It is evidence, never a verdict on a person.
+    figure comes with its false-alarm rate and power. It is evidence, never a judgement on a person.
     """
     from milepost import api
     from milepost.errors import InputError
@@ -149,6 +150,8 @@ def check(
     )  # fmt: skip
     decisions = _decisions(inputs, store, plan, analyse=analyse, workers=workers, quiet=quiet)
     shared.find_calibration(None, decisions, store, quiet=True)  # or which command makes one
+    if full and analyse:
+        _look_deep(decisions, store, player or [], workers=workers, quiet=quiet)
     with show.progress("checking", quiet=quiet) as tell:
         found = api.fairplay.check(
             decisions, store, player=player or (), elos=dict(given), ratings=ratings,
@@ -204,6 +207,20 @@ def _decisions(
     return read()
 
 
+def _look_deep(
+    decisions: Decisions, store: str, player: list[str], *, workers: int, quiet: bool
+) -> None:
+    """Search the turns of a full test deep, as far as that is not done."""
+    from milepost import api
+
+    with show.progress("looking deep", quiet=quiet, unit="positions") as tell:
+        problem = api.fairplay.look_deep_at(
+            decisions, store, player, workers=workers, progress=tell
+        )
+    if problem and not quiet:
+        show.say(f"no deep look: {problem}", err=True)
+
+
 def _now() -> str:
     from datetime import datetime
 
@@ -256,7 +273,7 @@ def _show(found: Check, *, names: bool, order: str) -> None:
                 points(row["elo"]),
                 row["turns"],
                 row["games"],
-                f"{points(row['rating'])} ({points(row['low'])}-{points(row['high'])})",
+                f"{points(row['rating'])} ({interval_text(row['low'], row['high'], to='-')})",
                 "" if row["index"] is None else f"{row['index']:.1f}",
                 "" if row["p"] is None else words.p_text(row["p"]),
                 "" if row["ln_e"] is None else words.ratio_text(row["ln_e"]),
@@ -340,20 +357,24 @@ def _show_full(found: Check, test: FullTest, *, names: bool) -> None:
         headline += f" (too little for a full test: {test.too_little})"
     show.say(headline)
     show.say(f"  {power_sentence(test)}")
-    ln_e = real.evidence.ln_e
-    show.say(
-        f"  E = {words.ratio_text(ln_e)}: {words.support(ln_e)}. "
-        f"Worst case {words.ratio_text(real.evidence.ln_e_worst)}."
-    )
+    show.say(f"  E = {words.ratio_text(test.ln_e)}: {words.support(test.ln_e)}.")
+    alone = words.ratio_text(real.evidence.ln_e)
+    worst = words.ratio_text(real.evidence.ln_e_worst)
+    if test.deep is None:
+        show.say(f"  Worst case {worst}.")
+    else:
+        show.say(f"  {deep_sentence(test.deep)}")
+        show.say(f"  Without the deep look E = {alone}, worst case {worst}.")
     reference = "no honest performances were measured for this calibration"
     if chance.p_reference is not None:
         reference = (
             f"{words.p_text(chance.p_reference, chance.floor)} among {chance.reference} honest "
             f"performances (the smallest that these can give is {words.p_text(chance.floor or 0)})"
         )
+    whose = "p" if test.deep is None else "Its p"
     show.say(
-        f"  p = {words.p_text(chance.p)}: {words.p_text(chance.p_simulated)} by {chance.draws:,} "
-        f"simulated performances (error {chance.p_simulated_se:.1g}), {reference}."
+        f"  {whose} = {words.p_text(chance.p)}: {words.p_text(chance.p_simulated)} by "
+        f"{chance.draws:,} simulated performances (error {chance.p_simulated_se:.1g}), {reference}."
     )
     show.print_table(
         ["figure", "actual", "expected", "z raw", "z adjusted", "z published"],
@@ -408,7 +429,7 @@ def _sensitivity_title(test: FullTest) -> str:
 
 def _power_rows(test: FullTest) -> list[list[Any]]:
     cells: dict[tuple[str, float], dict[float, Any]] = {}
-    for cell in test.power:
+    for cell in test.all_power:
         cells.setdefault((cell.assistant, cell.share), {})[cell.false_alarms] = cell
     return [
         [
@@ -419,6 +440,20 @@ def _power_rows(test: FullTest) -> list[list[Any]]:
         ]
         for (who, share), by_rate in cells.items()
     ]
+
+
+def deep_sentence(deep: DeepTest) -> str:
+    """What the deep look found, in a few sentences."""
+    from milepost import api
+
+    words = api.fairplay.words
+    return (
+        f"It is the mean of two. With the deep look E = {words.ratio_text(deep.ln_e)}, worst case "
+        f"{words.ratio_text(deep.ln_e_worst)}, p = {words.p_text(deep.p_simulated)} by simulation. "
+        f"A search to depth {deep.pull.depth} would have played {deep.played:.0%} of these "
+        f"{deep.turns} moves; honest players of this rating play {deep.expected:.0%} of its moves "
+        f"here ({deep.pull.rests_on})."
+    )
 
 
 def power_sentence(test: FullTest) -> str:

@@ -29,7 +29,8 @@ def demo(
 ) -> None:
     """Try it: rate a sample of games and draw the charts.
 
-    Ends with a list of the files it wrote.
+    Takes about half a minute of one core, the first time a little more. Works without a chess
+    engine. Ends with a list of the files it wrote.
     """
     from milepost.api.games import Target, parse_mapping, write_games, write_results, write_turns
 
@@ -42,10 +43,12 @@ def demo(
     with as_file(files("milepost") / "data") as data:
         sample = data / "sample" / "games.pgn"
         typer.echo("Milepost demo: a league of 8 simulated players whose Elo is known")
-        summary = write_games([sample], target("games.parquet"), workers=workers)
-        show.summarise(summary, str(folder / "games.parquet"), None, rows="games")
-        summary = write_turns([sample], target("turns.parquet"), workers=workers)
-        show.summarise(summary, str(folder / "turns.parquet"), None, rows="turns")
+        games = write_games([sample], target("games.parquet"), workers=workers)
+        turns = write_turns([sample], target("turns.parquet"), workers=workers)
+        show.note(
+            f"read {games.kept:,} games of {games.players:,} players, {turns.rows:,} turns, "
+            f"{games.lost:,} errors"
+        )
         write_results([sample], target("results.csv"))
         matches = parse_mapping(
             "time=year,player_1=champion,player_2=challenger,wins=wins,draws=draws,losses=losses"
@@ -66,7 +69,7 @@ def demo(
     _show_ratings(folder)
     typer.echo("Files written:")
     for name, what in (
-        ("ratings.html", "ratings by moves: open it in a browser"),
+        ("ratings.html", "the ratings, with charts: open it in a browser"),
         ("ratings.svg", "the ratings as a picture"),
         ("ratings.csv", "the ratings as a table"),
         ("champions.svg", "the champions' skill by results, 1850-2023"),
@@ -78,7 +81,11 @@ def demo(
         ("evaluations", "the engine's evaluations (milepost store info)"),
     ):
         typer.echo(f"  {folder / name}: {what}")
-    typer.echo("\nThe same in the browser, with games of your own: milepost serve")
+    typer.echo(
+        f"\nNext: open {folder / 'ratings.html'}. For games of your own:\n"
+        '  milepost review games.pgn --player "Your Name"\n'
+        "  milepost serve    (the same in the browser)"
+    )
 
 
 def _analyse_some(folder: Path, workers: int) -> None:
@@ -123,26 +130,24 @@ def _show_results(folder: Path) -> None:
 
 def _show_champions(folder: Path) -> None:
     """Skill through time by millions of results: figures that come with the package."""
-    from milepost.api.histories import champions
+    from milepost.api.champions import champions
     from milepost.report.charts import save_chart
     from milepost.report.history_curves import curves_chart
 
     known = champions()
     show.print_frame(
         known.best.head(12),
-        title=f"Highest skill of all time, in Elo, by {known.games:,} results of 1850-2023 (not "
-        "made here: these figures come with the package)",
+        title=f"Highest skill of all time, in Elo, from {known.games:,} results of 1850-2023 "
+        "(figures that come with the package)",
     )
     show.say(
-        "± is the standard deviation with the levels of the eras taken as known; these are not: "
+        "± is one standard deviation, with the level of each era taken as known. It is not: "
         "see docs/history.md"
     )
     chart = curves_chart(
         known.curves.filter(known.curves["player"].is_in(_DRAWN)),
-        title="World champions by their results",
-        subtitle=[
-            f"{known.games:,} results of 1850-2023; skill read as Elo by a line to printed Elos"
-        ],
+        title="World champions, from their results",
+        subtitle=[f"{known.games:,} results of 1850-2023; skill on the scale of the printed Elos"],
         unit="Elo",
         width=760,
     )
@@ -152,7 +157,6 @@ def _show_champions(folder: Path) -> None:
 def _show_ratings(folder: Path) -> None:
     from milepost import api
     from milepost.report.charts import save_chart
-    from milepost.report.rating_charts import bars_chart
 
     decisions = api.decisions.decisions(folder / "turns.parquet", folder / "evaluations")
     decisions.save(folder / "spreads.parquet")
@@ -160,10 +164,7 @@ def _show_ratings(folder: Path) -> None:
     ratings.save(folder / "ratings.csv")
     ratings.report(folder / "ratings.html")
     table = ratings.shown.sort("rating", descending=True, nulls_last=True)
-    labelled = table.with_columns(table["player"].alias("label"))
-    save_chart(
-        bars_chart(labelled, labelled["label"].to_list(), ratings.level), folder / "ratings.svg"
-    )
+    save_chart(ratings.plot(), folder / "ratings.svg")
     rows: list[list[Any]] = [
         [
             row["player"],
@@ -185,9 +186,9 @@ def _show_ratings(folder: Path) -> None:
     show.print_table(
         columns,
         rows,
-        title="Ratings by moves, with 95 % intervals: performance (how well these games were "
-        "played), the player (how strong); match and error: actual/projected at the "
-        "true Elo",
+        title="Ratings from moves, with 95 % intervals. Performance: how well these games were "
+        "played; the player: how strong. Covered: the true Elo lies in the player's interval. "
+        "Games: those with a turn to rate. Match and error: actual/projected.",
         whole=columns[1:],
         drop_first=("games", "error", "match %"),
         elsewhere="ratings.csv has them",

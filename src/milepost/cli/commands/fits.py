@@ -60,6 +60,8 @@ Output = Annotated[
         "--output", "-o", metavar="OUT", help="Write the fits to this table; - is standard output."
     ),
 ]
+_MOST_COMPARED = 200
+"""With more groups than these nobody asks which two are best."""
 _SHOWN_REFERENCE = ("n", "outside", "c", "sd", "c_low", "c_high")
 _SHOWN_LINE = (
     "level", "n", "s", "c", "c_fit", "s_fit", "se_s_fit", "mm_projected", "mm_actual",
@@ -131,13 +133,22 @@ def fit(
     least: Least = 30,
     fields: Fields = None,
     setup: shared.Setup = None,
+    plot: Annotated[
+        str | None,
+        typer.Option(
+            "--plot",
+            metavar="FILE",
+            help="With --by: draw who chooses better (svg, png, pdf, html or json).",
+        ),
+    ] = None,
     form: options.Format = None,
     workers: options.Workers = options.ALL_CORES,
     quiet: options.Quiet = False,
 ) -> None:
     """Fit a model of choice to decisions: chess or any table.
 
-    Finds sensitivity s and consistency c of the chooser, with intervals. Chess values are put on
+    Finds sensitivity s and consistency c of the chooser, with intervals. With --by it says who
+    chooses better: who would lose less on the same decisions. Chess values are put on
     the log scale of the 2011 paper and capped 4 pawns below the best; values of your own table
     (--map) are taken as they are.
 
@@ -151,9 +162,12 @@ def fit(
     from milepost.api import agents
     from milepost.cli.settings import read_settings
     from milepost.io.files import format_of
+    from milepost.report.charts import check_ending, save_chart
 
     if output is not None:
         format_of(output, form)
+    if plot is not None:
+        check_ending(plot)
     is_reference = method == REFERENCE
     model: AgentModel | ReferenceModel = (
         read_settings(agents.ReferenceModel, settings)
@@ -182,6 +196,9 @@ def fit(
     told = {"model": model, "method": method or "", "covariance": errors, "by": ",".join(by),
             "outside": outside}  # fmt: skip
     made = provenance_of("fit", told, given)
+    if plot is not None and len(fits):
+        save_chart(fits.plot(), plot)
+        show.note(f"-> {plot}")
     _deliver(fits, model, by, given.names, output, form, made, quiet=quiet)
 
 
@@ -288,6 +305,7 @@ def _deliver(
             f"reference agents (2009), K = {getattr(model, 'K', 0.1):g} in the unit of the values",
         )
     elif output != "-":
+        _tell_answer(fits)
         _show_fits(shown, by)
     if not quiet and output not in {None, "-"}:
         show.say(f"{len(table):,} fits -> {output}", err=True)
@@ -304,6 +322,21 @@ def _deliver(
         raise typer.Exit(1)
 
 
+def _tell_answer(fits: GroupFits) -> None:
+    """Say who chooses best, where that can be said."""
+    from milepost.errors import InputError
+
+    if len(fits) > _MOST_COMPARED:
+        return
+    try:
+        answer = fits.answer
+    except InputError as error:
+        show.note(f"not compared: {error}")
+        return
+    if answer:
+        show.say(answer)
+
+
 def _tell_clipped(clipped: int, options_in_all: int, model: Any) -> None:
     """Say what a cap has done, whenever it has."""
     from milepost.api import agents
@@ -315,7 +348,8 @@ def _tell_clipped(clipped: int, options_in_all: int, model: Any) -> None:
 
 def _show_fits(table: pl.DataFrame, by: list[str]) -> None:
     """One line a group: parameters with their intervals, projected and actual statistics."""
-    columns = [*by, "N", "groups", "s", "95 %", "c", "95 %", "lapse", "C", "95 %", "match %",
+    named = ["player" if name == "mover" else name for name in by]
+    columns = [*named, "N", "groups", "s", "95 %", "c", "95 %", "lapse", "C", "95 %", "match %",
                "error", "Qfit"]  # fmt: skip
     rows = [
         [

@@ -88,11 +88,11 @@ def history(
 
     Writes curves with -o, or keeps the history with --save for rank, compare, plot and others.
 
-    With --cluster, results in Parquet are fitted in --workers slices of time, on one machine or
-    several.
+    With --cluster, Parquet results are fitted on a Ray cluster in --workers slices of time, on one
+    machine or several (needs milepost[cluster]).
 
-    Games of chess get numbers of their own. --set preset=plain takes the general ones instead, and
-    --set preset=chess those for chess whatever the games are.
+    Chess games get settings of their own. --set preset=plain takes the general ones instead;
+    --set preset=chess takes those for chess whatever the games are.
 
     Where do newcomers begin? --set newcomers=none: all at mu; newcomers=learn: at a level learned
     through time (the default for chess); newcomers=company: by the players they first meet (the

@@ -85,28 +85,46 @@ def inflation(
             answer = found.sensitivity(wanted, reference=span, deeper=deeper, progress=tell)
         if not written(answer, output, form, "inflation", told, folder):
             _show_sensitivity(answer, table)
+            typer.echo(ASSUMPTION)
         return
     if written(table, output, form, "inflation", told, folder):
         return
-    rows = [
-        (
+    places = [each for each in range(table.height) if each % every == 0 or each == table.height - 1]
+    rows = []
+    for before, place in zip([-1, *places], places, strict=False):
+        row = table.row(place, named=True)
+        turns = table["turns"].slice(before + 1, place - before).sum()
+        rows.append((
             str(row["time"]), f"{row['level']:.0f}", f"{row['low']:.0f}-{row['high']:.0f}",
-            f"{row['change']:+.0f} ± {row['change_sd']:.0f}", f"{row['change_results']:+.0f}",
-            row["turns"],
-        )
-        for place, row in enumerate(table.iter_rows(named=True))
-        if place % every == 0 or place == table.height - 1
-    ]  # fmt: skip
+            _change(row["change"], row["change_sd"]), _change(row["change_results"]),
+            turns,
+        ))  # fmt: skip
     show.print_table(
         ("time", "Elo", "95 %", "change ± sd", "results alone", "turns"), rows,
         title=f"The level of {group_said(table['group'][0])}: intrinsic Elo, and its change",
     )  # fmt: skip
+    if every > 1:
+        typer.echo("turns: since the row above")
+    _tell_small_groups(group, table)
     moves = found.moves
     if moves is not None:
         typer.echo(f"{moves.turns:,} turns of {moves.used:,} player-periods")
         typer.echo(ASSUMPTION)
     if plot is not None:
         show.note(f"-> {plot}")
+
+
+def _tell_small_groups(group: str, table: pl.DataFrame) -> None:
+    """Say when there were not yet as many players as the group wants."""
+    kind, _, number = group.partition(":")
+    if kind != "top":
+        return
+    small = table.filter(table["players"] < int(number)).sort("players", "time")
+    if small.height:
+        typer.echo(
+            f"{small.height} of {table.height} periods have fewer than {number} players "
+            f"({small['players'][0]} in {small['time'][0]}): their level is that of all there are."
+        )
 
 
 def _show_sensitivity(answer: pl.DataFrame, table: pl.DataFrame) -> None:
@@ -117,12 +135,20 @@ def _show_sensitivity(answer: pl.DataFrame, table: pl.DataFrame) -> None:
     rows = []
     for variant in answer["variant"].unique(maintain_order=True):
         part = answer.filter(answer["variant"] == variant)
-        known = {row[1]: f"{row[2]:+.0f} ± {row[3]:.0f}" for row in part.iter_rows()}
+        known = {row[1]: _change(*row[2:4]) for row in part.iter_rows()}
         rows.append((variant, *(known.get(time, "") for time in shown)))
     show.print_table(
         ("assumption", *(str(time) for time in shown)), rows,
         title="Change of level from the reference, Elo ± sd, under other assumptions",
     )  # fmt: skip
+
+
+def _change(change: float | None, sd: float | None = None) -> str:
+    """A change in Elo, with its error; no change has no sign."""
+    if change is None:
+        return "-"
+    whole = f"{round(change):+d}" if round(change) else "0"
+    return whole if sd is None else f"{whole} ± {sd:.0f}"
 
 
 def _span(text: str | None) -> Any:

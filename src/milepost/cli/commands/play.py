@@ -166,6 +166,14 @@ def guess(
     _show(found, moves)
 
 
+_SOURCES = {
+    "agent": "its agents for positions within three pawns",
+    "decided": "agents for positions beyond three pawns",
+    "technique": "the method that people learn against a bare king",
+}
+"""Where the probabilities come from, in words."""
+
+
 def _show(found: object, moves: int) -> None:
     import chess
 
@@ -194,7 +202,7 @@ def _show(found: object, moves: int) -> None:
     for note in found.notes:
         typer.echo(f"Note: {note}.")
     told = found.made["options"]
-    typer.echo(f"({told['calibration']}, by {found.source})")
+    typer.echo(f"(calibration {told['calibration']}; {_SOURCES.get(found.source, found.source)})")
 
 
 def board_text(board: object) -> str:

@@ -8,6 +8,7 @@ import typer
 
 from milepost.cli import decisions as shared
 from milepost.cli import options, show
+from milepost.io.shown import interval_text
 
 if TYPE_CHECKING:
     from milepost.api.decisions import Decisions
@@ -206,8 +207,8 @@ def _show(ratings: Ratings, most: int) -> None:
         [
             *(row[name] for name in ratings.by),
             points(row["rating"]),
-            f"{points(row['low'])}-{points(row['high'])}",
-            f"{points(row['player_low'])}-{points(row['player_high'])}",
+            interval_text(row["low"], row["high"], to="-"),
+            interval_text(row["player_low"], row["player_high"], to="-"),
             row["n"],
             row["games"],
             points(row["elo"]),
@@ -222,7 +223,7 @@ def _show(ratings: Ratings, most: int) -> None:
     ]
     calibration = ratings.calibration
     title = (
-        f"Intrinsic ratings ({calibration.name}) with {ratings.level:.0%} intervals. Performance: "
+        f"Ratings from moves ({calibration.name}), {ratings.level:.0%} intervals. Performance: "
         "how well these games were played; the player: how strong. Match and error: "
         "actual/projected at own Elo; z allows for how players vary."
     )

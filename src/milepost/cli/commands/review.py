@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,6 +12,7 @@ import typer
 from milepost.cli import decisions as shared
 from milepost.cli import options, show
 from milepost.cli.commands.rate import points
+from milepost.io.shown import interval_text
 
 if TYPE_CHECKING:
     from milepost.api.decisions import Decisions
@@ -104,7 +106,8 @@ def review(
     from milepost.io.files import format_of
 
     page = report if report is not None else "review.html"
-    # What cannot be written is told before the work.
+    # What makes no sense or cannot be written is told before the work.
+    how = api.review.ReviewPlan(equals=equals, most=most, level=level, search=plan)
     api.review.check_page_ending(page)
     if output is not None:
         format_of(output, None)
@@ -119,7 +122,7 @@ def review(
         source = given
         chosen = shared.find_calibration(calibration, given, store or STORE, quiet=True)
         look = api.review.SecondLook.beside(store or STORE, engine=analyse)
-    how = api.review.ReviewPlan(equals=equals, most=most, level=level, search=plan, look=look)
+        how = dataclasses.replace(how, look=look)
     doing = ("second look", "positions") if look is not None and look.engine else ("reviewing", "")
     with show.progress(doing[0], quiet=quiet, unit=doing[1]) as tell:
         found = api.review.review(
@@ -222,7 +225,7 @@ def _show(found: Review) -> None:
         for pool, change in found.changes.items():
             show.say(
                 f"Trend, {pool}: {change.value:+.0f} Elo from first game to last "
-                f"({change.low:+.0f} to {change.high:+.0f})."
+                f"({interval_text(change.low, change.high, form='+.0f')})."
             )
 
 
@@ -231,15 +234,14 @@ def _show_pools(found: Review) -> None:
     for row in found.summary.iter_rows(named=True):
         there = ""
         if row["pool_rating"] is not None:
-            there = (
-                f"{row['pool_rating']:.0f} ({points(row['pool_low'])}-{points(row['pool_high'])})"
-            )
+            between = interval_text(row["pool_low"], row["pool_high"], to="-")
+            there = f"{row['pool_rating']:.0f} ({between})"
         rating = "none"
         if row["rating"] is not None:
-            rating = f"{row['rating']:.0f} ({points(row['low'])}-{points(row['high'])})"
+            rating = f"{row['rating']:.0f} ({interval_text(row['low'], row['high'], to='-')})"
         player = ""
         if row["player_low"] is not None or row["player_high"] is not None:
-            player = f"{points(row['player_low'])}-{points(row['player_high'])}"
+            player = interval_text(row["player_low"], row["player_high"], to="-")
         rows.append(
             [row["pool"], rating, player, there, points(row["own_rating"]), row["turns"],
              row["games"]]
@@ -259,7 +261,8 @@ def _show_groups(found: Review, frame: Any, name: str, title: str) -> None:
     for row in frame.iter_rows(named=True):
         gap = ""
         if row["gap"] is not None:
-            gap = f"{row['gap']:+.0f} ({_signed(row['gap_low'])} to {_signed(row['gap_high'])})"
+            between = interval_text(row["gap_low"], row["gap_high"], form="+.0f")
+            gap = f"{row['gap']:+.0f} ({between})"
         told = [row[name], row["turns"], row["decided"]]
         told += [points(row["rating"]) if row["rating"] is not None else "", gap] if rated else []
         told += [_beside(row["points_lost"], row["points_expected"])]
@@ -332,10 +335,6 @@ def _show_games(found: Review, most: int = 15) -> None:
         keep=["own play", "in words", "points cost"], drop_first=["theirs", "date"],
         elsewhere=_ON_THE_PAGE,
     )  # fmt: skip
-
-
-def _signed(value: float | None) -> str:
-    return "?" if value is None else f"{value:+.0f}"
 
 
 def _beside(actual: float | None, expected: float | None, digits: int = 1) -> str:

@@ -104,8 +104,8 @@ def select(
     """Pick games by rating, years, speed, kind of event and length.
 
     Keys of --set: group=NAME (name of the set's composite player), minimum_plies=N (half-moves a
-    game must have), book_moves=N (opening moves per side that are no turns); for a set with too few
-    turns until_turns=N (how many are enough) and widen=W,W (wider bands to try).
+    game must have), book_moves=N (opening moves per side that do not count as turns); for a set
+    with too few turns until_turns=N (how many are enough) and widen=W,W (wider bands to try).
     """
     from milepost.api.games import (
         NOT_STANDARD,

@@ -38,7 +38,7 @@ def info(folder: Folder) -> None:
     columns = ("set-up", "plan", "positions", "moves", "depth", "Mnodes")
     show.print_table(columns, rows, whole=("set-up", "plan"))
     for digest, engine in about.setups.select("setup", "engine").iter_rows():
-        typer.echo(f"{digest}: {engine}")
+        show.say(f"{digest}: {engine}")
     each = f", {about.bytes / about.positions:.0f} bytes a position" if about.positions else ""
     typer.echo(f"{about.files} files, {about.bytes:,} bytes{each}")
 

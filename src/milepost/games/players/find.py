@@ -44,6 +44,8 @@ class PlayerMatch:
     """Players with more games whose names hold what was typed, in words; empty = there are none."""
     others: str = ""
     """Players with fewer games who might have been meant too, in words; empty = there are none."""
+    other_spellings: bool = False
+    """Whether one of the others may be the same person, spelled in another way."""
 
 
 class PlayerFinder:
@@ -212,9 +214,11 @@ class PlayerFinder:
         return PlayerMatch(key, row["name"][0])
 
     def _taken(self, key: str, games: int, others: pl.DataFrame) -> PlayerMatch:
-        name = self._players.filter(pl.col("key") == key)["name"][0]
+        name, plain = self._players.filter(pl.col("key") == key).select("name", "plain").row(0)
         told = others.filter(pl.col("games") * _UNLIKELY >= games)
-        return PlayerMatch(key, name, others=_listed(told, _OTHERS) if len(told) else "")
+        same = any(may_be_one(plain, other) for other in told["plain"].head(_OTHERS))
+        listed = _listed(told, _OTHERS) if len(told) else ""
+        return PlayerMatch(key, name, others=listed, other_spellings=same)
 
     def _match(self, row: dict[str, Any], plain: str) -> PlayerMatch:
         """A whole name may be a part of a better-known one: a "fischer" beside Fischer, Robert."""

@@ -179,7 +179,7 @@ def calibrate(
             "players": len(set(players)),
             "turns of whole games": len(whole_games) if further and whole_games else 0,
         },
-        notes=(*_notes(tried, kind), *borrowed),
+        notes=(*_notes(tried, kind, gates[kind]), *borrowed),
         made=dict(made or {}),
     )
 
@@ -242,11 +242,7 @@ def judge(gate: pl.DataFrame, said: HeldOut) -> dict[str, Any]:
     counts as refuted if it fails by the letter and by more than two standard errors; a map is
     admitted if true agents would have as many refuted cells with a probability of at least 5 %.
     """
-    refuted = 0
-    for row in gate.iter_rows(named=True):
-        for key in _CRITERIA:
-            gap = abs(row[f"{key}_projected"] - row[f"{key}_actual"])
-            refuted += not row[f"{key}_passes"] and gap > NOISE * row[f"{key}_se"]
+    refuted = sum(_refuted(gate))
     cells = len(_CRITERIA) * len(gate)
     beyond = 2 * float(ndtr(-NOISE))
     chance = float(bdtrc(refuted - 1, cells, beyond))
@@ -267,6 +263,32 @@ def judge(gate: pl.DataFrame, said: HeldOut) -> dict[str, Any]:
         "ad_overall": float(share @ said.error / (share @ said.actual_error) - 1),
         **slips,
     }
+
+
+def _refuted(gate: pl.DataFrame) -> list[int]:
+    """How many cells of each band fail by the letter and by more than two standard errors."""
+    return [
+        sum(
+            not row[f"{key}_passes"]
+            and abs(row[f"{key}_projected"] - row[f"{key}_actual"]) > NOISE * row[f"{key}_se"]
+            for key in _CRITERIA
+        )
+        for row in gate.iter_rows(named=True)
+    ]
+
+
+def _bands_text(gate: pl.DataFrame) -> str:
+    """The bands with a refuted cell, neighbours as one: "1350-1549 and 2550-2949"."""
+    runs: list[list[str]] = []
+    before = 0
+    for band, number in zip(gate["band"], _refuted(gate), strict=True):
+        if number and before:
+            runs[-1].append(band)
+        elif number:
+            runs.append([band])
+        before = number
+    ends = [f"{run[0].split('-')[0]}-{run[-1].split('-')[-1]}" for run in runs]
+    return " and ".join([part for part in (", ".join(ends[:-1]), ends[-1]) if part])
 
 
 def choose(tried: pl.DataFrame) -> str:
@@ -312,13 +334,13 @@ def _tried(rows: list[dict[str, Any]], table: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def _notes(tried: pl.DataFrame, kind: str) -> tuple[str, ...]:
+def _notes(tried: pl.DataFrame, kind: str, gate: pl.DataFrame) -> tuple[str, ...]:
     row = tried.filter(pl.col("map") == kind).row(0, named=True)
     notes = []
     if not row["admitted"]:
         notes.append(
-            f"calibration check of {kind}: {row['cells_refuted']} of {row['cells']} failed; do not "
-            "trust projections in those rating bands"
+            f"calibration check of {kind}: {row['cells_refuted']} of {row['cells']} failed, in "
+            f"the rating bands {_bands_text(gate)}; do not trust projections there"
         )
     elif not row["admitted_by_letter"]:
         notes.append(

@@ -24,6 +24,7 @@ from milepost.choice.spreads import Floats
 from milepost.intrinsic.calibration.player_variation import PlayerVariation
 from milepost.intrinsic.rating.interval import GAMES_OF_PRIOR
 from milepost.intrinsic.rating.likelihood_grid import Ladder, greatest
+from milepost.io.shown import interval_text
 
 _STEP = 10.0
 _REACH = 3000.0
@@ -62,11 +63,10 @@ class Difference:
         turns = f"{self.first_turns:,} and {self.second_turns:,} turns"
         if not np.isfinite(self.value):
             return f"{pair}: no difference can be given ({self.note or turns})"
-        bounds = " to ".join(f"{end:+.0f}" if np.isfinite(end) else "no bound"
-                             for end in (self.low, self.high))  # fmt: skip
+        bounds = interval_text(self.low, self.high, form="+.0f")
         share = "under 0.001" if self.p < 0.001 else f"{self.p:.2g}"
         return (
-            f"{pair}: {self.value:+.0f} Elo ({self.level:.0%} interval {bounds}), p = {share}; "
+            f"{pair}: {self.value:+.0f} Elo ({self.level:.0%} interval: {bounds}), p = {share}; "
             f"{turns} of {self.games} games"
         )
 

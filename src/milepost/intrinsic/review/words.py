@@ -43,7 +43,7 @@ def _how(result: str, own: int, theirs: int) -> str:
         for side, sign in (("own", own), ("the opponent's", theirs))
         if sign
     ]
-    return f": {', '.join(parts) or 'as the Elos'}"
+    return f": {', '.join(parts) or 'play as usual'}"
 
 
 def _told(row: Mapping[str, Any], side: str) -> int:

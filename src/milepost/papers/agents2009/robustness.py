@@ -6,6 +6,7 @@ positions. Ratios are taken on the same turns, so their errors come from drawing
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping
 
@@ -16,7 +17,7 @@ import polars as pl
 from milepost.choice import Spreads
 from milepost.choice.spreads import Floats
 from milepost.fit import fit_reference
-from milepost.fit.methods.reference import WIDTH
+from milepost.fit.methods.reference import WIDTH, likeliest_competence
 from milepost.papers.agents2009.bands import BOOK, band_decisions, clustered_error
 from milepost.papers.charts import points
 from milepost.papers.experiment import Finding, MissingDataError, Outcome, experiment
@@ -28,12 +29,14 @@ from milepost.papers.statistics import Estimate, first_options, mean_of
 
 DEEP = "quick"
 """The plan with the paper's depth of ten."""
-OTHER = "multipv"
-"""The plan of another engine's evaluations."""
+OTHER = "apart"
+"""The plan of another engine's evaluations: Toga II gives values in no other."""
 SHALLOW = 6
-WIDTHS = (3, 5, 10, 20)
+WIDTHS = (3, 5, 7, 10)
 BANDS = (2000.0, 2300.0, 2500.0)
 """Elo at which wide bands begin: too few turns for every milepost."""
+Competence = Callable[[Spreads], float]
+"""Finds c of some decisions."""
 _DRAWS = 100
 _SEED = 2009
 _SLIP = 0.3
@@ -105,7 +108,9 @@ def way_table(
     """Return c for each way of analysis and wide band."""
     rows = []
     bands = band_of(frame["milepost"].to_numpy())
-    names = [f"under {BANDS[0]:.0f}", *(f"{each:.0f} and more" for each in BANDS)]
+    names = [f"under {BANDS[0]:.0f}"]
+    names += [f"{low:.0f} to {high - 1:.0f}" for low, high in itertools.pairwise(BANDS)]
+    names += [f"{BANDS[-1]:.0f} and more"]
     for band in np.unique(bands):
         spreads = Spreads.from_table(frame.filter(pl.Series(bands == band)))
         if len(spreads) < FEWEST:
@@ -126,7 +131,12 @@ def _numbered(table: pl.DataFrame, word: str, axis: str) -> pl.DataFrame:
     return part.with_columns(pl.col("way").str.extract(r"(\d+)").cast(pl.Int64).alias(axis))
 
 
-def rise(spreads: Spreads) -> float:
+def posterior_mean(spreads: Spreads) -> float:
+    """Return c as the paper states it."""
+    return fit_reference(spreads).mean
+
+
+def rise(spreads: Spreads, competence: Competence = posterior_mean) -> float:
     """Return the rise of c in 100 Elo: a line in Elo through c of each half of the ratings."""
     if spreads.rating is None:
         raise MissingDataError("these turns have no Elo")
@@ -134,26 +144,35 @@ def rise(spreads: Spreads) -> float:
     upper = elo >= np.median(elo)
     low, high = spreads.take(~upper), spreads.take(upper)
     apart = elo[upper].mean() - elo[~upper].mean()
-    return 100 * (fit_reference(high).mean - fit_reference(low).mean) / float(apart)
+    return 100 * (competence(high) - competence(low)) / float(apart)
 
 
 def ratio_of(
-    spreads: Spreads, one: Callable[[Spreads], Spreads], two: Callable[[Spreads], Spreads],
-    measure: Callable[[Spreads], float], draws: int = _DRAWS,
+    one: Spreads, two: Spreads, measure: Callable[[Spreads, Competence], float],
+    draws: int = _DRAWS,
 ) -> Estimate:  # fmt: skip
-    """Return a measure of one view over that of another, less one, in per cent."""
-    rng = np.random.default_rng(_SEED)
-    games = np.unique(spreads.groups)
-    rows = {game: np.flatnonzero(spreads.groups == game) for game in games}
+    """Return a measure of one view of some games over that of another, less one, in per cent.
 
-    def ratio(part: Spreads) -> float:
-        return 100 * (measure(one(part)) / measure(two(part)) - 1)
+    Both views hold the same games, so games are drawn anew for both at once. In the draws the
+    likeliest c stands for the posterior's mean: it is as uncertain, and found in no time.
+    """
+    rng = np.random.default_rng(_SEED)
+    games = np.unique(np.concatenate([one.groups, two.groups]))
+    rows = [[np.flatnonzero(view.groups == game) for game in games] for view in (one, two)]
+
+    def ratio(first: Spreads, second: Spreads, competence: Competence) -> float:
+        return 100 * (measure(first, competence) / measure(second, competence) - 1)
 
     drawn = []
     for _ in range(draws):
-        some = np.concatenate([rows[game] for game in rng.choice(games, len(games))])
-        drawn.append(ratio(spreads.take(some)))
-    return Estimate(ratio(spreads), float(np.subtract(*np.percentile(drawn, [84.13, 15.87])) / 2))
+        some = rng.integers(len(games), size=len(games))
+        parts = [
+            view.take(np.concatenate([own[game] for game in some]))
+            for view, own in zip((one, two), rows, strict=True)
+        ]
+        drawn.append(ratio(parts[0], parts[1], likeliest_competence))
+    error = float(np.subtract(*np.percentile(drawn, [84.13, 15.87])) / 2)
+    return Estimate(ratio(one, two, posterior_mean), error)
 
 
 def ratio_findings(spreads: Spreads, depths: list[int]) -> tuple[Finding, Finding]:
@@ -162,11 +181,10 @@ def ratio_findings(spreads: Spreads, depths: list[int]) -> tuple[Finding, Findin
     if SHALLOW not in depths or depths[-1] <= SHALLOW or n < FEWEST:
         few = f"{n} turns with depths up to {depths[-1] if depths else 0}"
         return too_little("2009-depths", few, n=n), too_little("2009-width", few, n=n)
-    depth = ratio_of(spreads, lambda each: at_depth(each, SHALLOW), lambda each: each, rise)
-    width = ratio_of(
-        spreads, lambda each: first_options(each, WIDTH // 2, bounded=False), lambda each: each,
-        rise,
-    )  # fmt: skip
+    ten = first_options(spreads, WIDTH, bounded=False)
+    shallow = first_options(at_depth(spreads, SHALLOW), WIDTH, bounded=False)
+    depth = ratio_of(shallow, ten, rise)
+    width = ratio_of(first_options(spreads, WIDTH // 2, bounded=False), ten, rise)
     whole = f"rise {rise(spreads):.4f} in 100 Elo with depth {depths[-1]} and {WIDTH} moves"
     return (
         judge("2009-depths", depth, f"{depth.show(0, sign=True)} %; {whole}", n=n),
@@ -192,6 +210,14 @@ def slip_finding(spreads: Spreads, depths: list[int]) -> Finding:
     return judge("2009-depth-10", share, f"{share.show(1)} % of {n}", n=n)
 
 
+def engine_ratio(mine: Spreads, theirs: Spreads, draws: int = _DRAWS) -> Estimate:
+    """Return c by another engine over c by ours, less one, in per cent.
+
+    Each engine leaves out choices beyond its own first ten moves.
+    """
+    return ratio_of(theirs, mine, lambda view, competence: competence(view), draws)
+
+
 def engine_finding(folder: Folder) -> tuple[Finding, pl.DataFrame]:
     """Judge c by another engine against c by ours on the same turns, at the same depth."""
     try:
@@ -208,19 +234,16 @@ def engine_finding(folder: Folder) -> tuple[Finding, pl.DataFrame]:
         return too_little("2009-engine", f"{n} turns seen by both", n=n), pl.DataFrame()
     mine, theirs = (Spreads.from_table(each) for each in (both, same))
     depth = min(mine.depths[-1], theirs.depths[-1])
-    mine = first_options(at_depth(mine, depth), WIDTH, bounded=False)
+    mine, theirs = at_depth(mine, depth), at_depth(theirs, depth)
+    number = engine_ratio(mine, theirs)
     fits = {"ours": fit_reference(mine), "other": fit_reference(theirs)}
-    # Each engine lists ten moves of its own: the two sets of turns are nearly the same.
     errors = {"ours": clustered_error(mine), "other": clustered_error(theirs)}
-    ratio = fits["other"].mean / fits["ours"].mean
-    relative = np.hypot(errors["ours"] / fits["ours"].mean, errors["other"] / fits["other"].mean)
-    number = Estimate(100 * (ratio - 1), 100 * ratio * float(relative))
     rows = pl.DataFrame(
         [(name, depth, fits[name].n, fits[name].mean, errors[name]) for name in fits],
         schema=["engine", "depth", "n", "c", "se"], orient="row",
     )  # fmt: skip
     found = (
         f"{number.show(1, sign=True)} %: c {fits['other'].mean:.3f} against {fits['ours'].mean:.3f}"
-        f" at depth {depth} (error as if the turns were not shared)"
+        f" at depth {depth}"
     )
     return judge("2009-engine", number, found, n=n), rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import polars as pl
 from milepost.papers.charts import named_points
 from milepost.papers.experiment import Finding, MissingDataError, Outcome, experiment
 from milepost.papers.folder import Folder
+from milepost.papers.ipr2011.data import FEWEST
 from milepost.papers.ipr2011.rater import rater_of
 from milepost.papers.ledger.answers import judge, too_little
 from milepost.papers.statistics import Estimate, pooled
@@ -41,10 +42,15 @@ def speeds(folder: Folder) -> Outcome:
     table = rater.table(
         (f"{file}, {speed}", part) for (file, speed), part in parts_of(frame, "file", "speed")
     )
-    own = rater.table(
-        (f"{file}, {speed}", part)
+    sets = {
+        f"{file}, {speed}": part
         for (file, speed), part in parts_of(accounts_of(frame), "file", "speed")
-    )
+    }
+    own = rater.table(sets.items())
+    rated = set(own["set"]) if len(own) else set()
+    boundless = {
+        name: len(part) for name, part in sets.items() if name not in rated and len(part) >= FEWEST
+    }
     clocks = frame.with_columns(
         pl.when(pl.col("clock_before") < _SHORT)
         .then(pl.lit("under a minute"))
@@ -58,7 +64,7 @@ def speeds(folder: Folder) -> Outcome:
     return Outcome(
         data="the analysed turns of lichess/",
         n=len(frame),
-        findings=(speed_finding(own), clock_finding(pressed)),
+        findings=(speed_finding(own, boundless), clock_finding(pressed)),
         tables={"Speeds": table, "Speeds, the account of a file": own, "Clock": pressed},
         charts={
             title: named_points(each, "set", "Elo by moves", "se")
@@ -101,8 +107,11 @@ def _pooled(rows: Iterable[dict[str, Any]]) -> tuple[Estimate | None, int]:
     return pooled(value, se)[0], sum(row["n"] for row in some)
 
 
-def speed_finding(table: pl.DataFrame) -> Finding:
-    """Judge whether an account plays its fast games worse than its slow ones."""
+def speed_finding(table: pl.DataFrame, boundless: Mapping[str, int] | None = None) -> Finding:
+    """Judge whether an account plays its fast games worse than its slow ones.
+
+    `boundless` are sets whose rating has no bound, with their turns.
+    """
     rows = list(table.iter_rows(named=True)) if len(table) else []
     files = {row["set"].rsplit(", ", 1)[0] for row in rows}
     gaps, n = [], 0
@@ -115,7 +124,12 @@ def speed_finding(table: pl.DataFrame) -> Finding:
             n += slow_n + fast_n
     shown = ", ".join(f"{row['set']} {row['Elo by moves']:.0f} ± {row['se']:.0f}" for row in rows)
     if not gaps:
-        return too_little("2011-speed", f"no account with slow and fast games ({shown})", n=n)
+        lost = ", ".join(f"{name} {turns:,} turns" for name, turns in (boundless or {}).items())
+        why = f"; play is below what the scale can read in {lost}" if lost else ""
+        have = shown or "none"
+        return too_little(
+            "2011-speed", f"no account with a rating of slow and of fast games ({have}){why}", n=n
+        )
     gap = pooled(np.array([g.value for g in gaps]), np.array([g.se for g in gaps]))[0]
     return judge("2011-speed", gap, f"{gap.show(0, sign=True)} Elo: {shown}", n=n)
 

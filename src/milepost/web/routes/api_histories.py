@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
@@ -10,6 +11,8 @@ from pydantic import BaseModel
 
 from milepost import api
 from milepost.errors import InputError
+from milepost.history.comparison import Comparison
+from milepost.history.result import History, NameWarning
 from milepost.web.bench import TheBench
 from milepost.web.routes.models import PROBLEMS
 from milepost.web.safety.problems import RefusedError
@@ -99,11 +102,21 @@ def curves(
     return table_response(table, form, "curves", made=history.made)
 
 
+@router.get("/histories/{history_id}/pool", tags=["histories"], response_class=Response)
+def pool(bench: TheBench, history_id: str, scale: Scale = None, form: As = Format.JSON) -> Response:
+    """Return the level of all players over time: quarters, median and the ten best."""
+    _, history = bench.history(history_id, scale)
+    table = api.histories.pool_levels(history)
+    return table_response(table, form, "pool", made=history.made)
+
+
 @router.get("/histories/{history_id}/predict", tags=["histories"])
 def predict(bench: TheBench, history_id: str, a: Text, b: Text, at: Time) -> Chances:
     """Return the probabilities that A beats, draws with and loses to B."""
     _, history = bench.history(history_id)
-    found = history.predict(a, b, checked_time(at))
+    when = checked_time(at)
+    one, two = (_found(history, typed, when) for typed in (a, b))
+    found = history.predict(one, two, when)
     if any(math.isnan(each) for each in found):
         raise InputError("the model of this history has no answer to that")
     return Chances(win=found.win, draw=found.draw, loss=found.loss)
@@ -116,11 +129,25 @@ def compare(
 ) -> Compared:  # fmt: skip
     """Return whether A then was stronger than B then."""
     _, history = bench.history(history_id, scale)
-    found = history.compare(a, b, checked_time(time_a), checked_time(time_b))
+    found = compared_then(history, (a, time_a), (b, time_b))
     return Compared(
         players=found.players, difference=found.difference.mean, sd=found.sd,
         probability=plain(found.probability), caution=found.caution,
     )  # fmt: skip
+
+
+def compared_then(history: History, *sides: tuple[str, str]) -> Comparison:
+    """Compare two players, each found by name among those with games at the time typed."""
+    times = [checked_time(time) for _, time in sides]
+    one, two = (_found(history, name, time) for (name, _), time in zip(sides, times, strict=True))
+    return history.compare(one, two, *times)
+
+
+def _found(history: History, name: str, time: str) -> str:
+    """The player that a name means at a time; the answer says who it is."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NameWarning)
+        return history.find(name, at=time).key
 
 
 def checked_time(text: str) -> str:

@@ -46,6 +46,17 @@ def check(
     return table_response(_saved(tables), form, "check")
 
 
+@router.get("/api/v1/sets/{set_id}/check", tags=["check"], responses=PROBLEMS)
+def last_check(
+    bench: TheBench, set_id: str, form: Annotated[Format, Query(alias="format")] = Format.JSON
+) -> Response:
+    """Return the last look again: no new one is taken, and the ledger stays as it is."""
+    tables = _checking(bench, set_id)
+    if not (tables.chosen.path("check") / "table.parquet").exists():
+        raise RefusedError(404, "No look yet", "Check the set first.")
+    return table_response(_saved(tables), form, "check")
+
+
 @router.get("/sets/{set_id}/check", include_in_schema=False)
 def show_check(request: Request, bench: TheBench, set_id: str) -> HTMLResponse:
     """Show what a check says, or offer one."""

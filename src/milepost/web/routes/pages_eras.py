@@ -14,7 +14,7 @@ from milepost import api
 from milepost.errors import MilepostError
 from milepost.history.result import History, NameWarning
 from milepost.web.bench import TheBench
-from milepost.web.routes.api_histories import Scale, checked_time
+from milepost.web.routes.api_histories import Scale, checked_time, compared_then
 from milepost.web.shown.charts import chart_response
 from milepost.web.shown.curves import pool_chart
 from milepost.web.shown.pages import render
@@ -64,12 +64,12 @@ def show_era(
     if not typed and len(ranked):
         typed = ranked["name"].head(3).to_list()
     curves = _answer(wrong, lambda: [history.find(name).name for name in typed], [])
-    compared = None
+    compared, alone = None, None
     if a and b:
-        compared = _answer(
-            wrong, lambda: history.compare(
-                a, b, checked_time(time_a or moment), checked_time(time_b or moment)), None
-        )  # fmt: skip
+        sides = (a, time_a or moment), (b, time_b or moment)
+        compared = _answer(wrong, lambda: compared_then(history, *sides), None)
+        if joint and compared is not None:
+            alone = _answer(wrong, lambda: compared_then(history.on("points"), *sides), None)
     levels = api.histories.pool_levels(history)
     return render(
         request,
@@ -86,6 +86,7 @@ def show_era(
         curves=curves,
         plot_command=f"milepost plot HISTORY {shlex.join(curves)} -o curves.svg",
         compared=compared,
+        alone=alone,
         a=a, b=b, time_a=time_a, time_b=time_b,
         wrong=wrong,
         levels=levels.to_dicts(),

@@ -11,7 +11,7 @@ from fastapi.responses import HTMLResponse, Response
 from milepost import api
 from milepost.web.bench import TheBench
 from milepost.web.routes.api_histories import shipped
-from milepost.web.routes.pages_sets import rating_rows
+from milepost.web.routes.pages_sets import rate_command, rating_rows
 from milepost.web.safety.problems import RefusedError
 from milepost.web.shown.charts import chart_response
 from milepost.web.shown.curves import error_chart, map_error_chart
@@ -96,10 +96,10 @@ def show_method(
     request: Request, bench: TheBench, set_id: Annotated[str, Query(alias="set")] = ""
 ) -> HTMLResponse:
     """Show the method, with the numbers of a set put in where one is named."""
-    row, title = None, ""
+    row, title, command = None, "", ""
     if set_id:
         tables = bench.tables(set_id)
-        title = tables.chosen.about["title"]
+        title, command = tables.chosen.about["title"], rate_command(tables.chosen)
         if tables.rated:
             rated = [each for each in rating_rows(tables, tables.ratings()) if each["se"]]
             row = max(rated, key=lambda each: each["n"], default=None)
@@ -108,4 +108,6 @@ def show_method(
         for each in bench.shelf.all()
         if each.path("ratings.parquet").exists()
     ]
-    return render(request, "method.html", row=row, set_id=set_id, set_title=title, sets=sets)
+    return render(
+        request, "method.html", row=row, set_id=set_id, set_title=title, sets=sets, command=command
+    )

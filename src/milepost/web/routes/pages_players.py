@@ -215,7 +215,9 @@ def _history_told(history: Any, player: Player) -> str:
     sd = last["sd"] or 0.0
     low, high = last["mean"] - 1.959964 * sd, last["mean"] + 1.959964 * sd
     told = f"By results alone, at the end: {points(last['mean'])} ({interval(low, high)})"
-    return f"{told}, on the scale of these results; {int(curve['games'].sum())} games."
+    games = int(curve["games"].sum())
+    word = "game" if games == 1 else "games"
+    return f"{told}, on the scale of these results; {games} {word}."
 
 
 def _games_of(tables: SetTables, player: Player) -> list[dict[str, Any]]:

@@ -92,6 +92,8 @@ def show_set(
     pages = max(math.ceil(len(games) / _GAMES_A_PAGE), 1)
     told = read_json(chosen.path("decisions.json"))
     counts = told.get("counts", {})
+    if counts.get("not analysed"):
+        rows = [row if row["n"] else {**row, "warnings": "not scored yet"} for row in rows]
     return render(
         request,
         "set.html",

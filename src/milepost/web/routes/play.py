@@ -12,6 +12,7 @@ from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from pydantic import BaseModel, Field
 
+from milepost.api.minds import PLAN, shipped_ranges
 from milepost.errors import InputError
 from milepost.web.bench import TheBench
 from milepost.web.playing import MOST_PLIES, as_pgn, board_after, standing
@@ -119,7 +120,8 @@ def show_play(request: Request, bench: TheBench) -> HTMLResponse:
         low, high, missing = 1400, 2800, error.problem.detail
     low, high = 10 * math.ceil(low / 10), 10 * math.floor(high / 10)
     start = min(max(1600, low), high)
-    return render(request, "play.html", low=low, high=high, start=start, missing=missing)
+    most = round(shipped_ranges()[PLAN][1])
+    return render(request, "play.html", low=low, high=high, start=start, most=most, missing=missing)
 
 
 @router.get("/piece/{name}.svg", include_in_schema=False)

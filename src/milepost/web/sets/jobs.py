@@ -99,6 +99,9 @@ class Jobs:
             if event.kind == "progress":
                 news = {name: event.data.get(name) for name in ("done", "total", "rate", "eta")}
                 answer |= news | {"phase": event.data.get("phase")}
+            elif event.kind == "state" and event.data.get("state") == "waiting":
+                # What follows is another job: how far the last one was does not matter to it.
+                answer |= dict.fromkeys(("phase", "done", "total", "rate", "eta"))
         return answer
 
     def delete(self, chosen: GameSet) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import JSONResponse, Response
 
 from milepost.errors import InputError
-from milepost.report.charts import FOLLOW_STYLE, follow_scheme, spec_of
+from milepost.report.charts import dark_rules, spec_of
 
 if TYPE_CHECKING:
     import altair as alt
@@ -64,8 +64,9 @@ def svg_of(spec: dict[str, Any]) -> str:
     text = json.dumps(spec, sort_keys=True)
     key = hashlib.sha256(text.encode()).hexdigest()
     if key not in _drawn:
-        drawn = follow_scheme(vl_convert.vegalite_to_svg(spec))
-        _drawn[key] = re.sub(r"^(<svg\b[^>]*>)", rf"\1{FOLLOW_STYLE}", drawn, count=1)
+        style = f"<style>{dark_rules('svg')}</style>"
+        drawn = vl_convert.vegalite_to_svg(spec)
+        _drawn[key] = re.sub(r"^(<svg\b[^>]*>)", rf"\1{style}", drawn, count=1)
         while len(_drawn) > _MOST_DRAWN:
             _drawn.popitem(last=False)
     return _drawn[key]

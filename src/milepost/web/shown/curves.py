@@ -71,7 +71,7 @@ def error_chart(accuracy: pl.DataFrame) -> alt.TopLevelMixin:
         alt.Chart(accuracy)
         .mark_line(point=True)
         .encode(
-            x=alt.X("turns:O", title="turns"),
+            x=alt.X("turns:O", title="turns", axis=alt.Axis(labelAngle=0)),
             y=alt.Y("rmse:Q", title="error on held-out games, Elo points"),
             color=alt.Color("map:N", title=None, legend=alt.Legend(orient="bottom", columns=3)),
             strokeDash=alt.StrokeDash("map:N", title=None, legend=None),

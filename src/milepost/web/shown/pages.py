@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -16,6 +15,7 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from milepost import __version__
+from milepost.io.shown import interval_text
 
 _TEMPLATES = Path(__file__).resolve().parents[1] / "templates"
 _MINUTE, _HOUR = 60, 3600
@@ -101,15 +101,7 @@ def signed(value: float | None) -> str:
 
 def interval(low: float | None, high: float | None) -> str:
     """An interval in words; an endless side has no bound."""
-    low = None if low is None or math.isinf(low) else low
-    high = None if high is None or math.isinf(high) else high
-    if low is None and high is None:
-        return "no bound"
-    if low is None:
-        return f"at most {points(high)}"
-    if high is None:
-        return f"at least {points(low)}"
-    return f"{points(low)} to {points(high)}"
+    return interval_text(low, high).replace("-", "−")
 
 
 def number(value: float | None, digits: int = 0) -> str:

@@ -63,6 +63,7 @@ function follow(section) {
   const on = (kind, act) =>
     stream.addEventListener(kind, (event) => act(JSON.parse(event.data), event));
   const progress = (news) => {
+    if (!news.phase) return; // just begun: the page says what it is
     let text = phases[news.phase] ?? "At work";
     if (["analysing", "looking"].includes(news.phase) && news.total) {
       text += `: ${count.format(news.done)} of ${count.format(news.total)} positions`;
@@ -160,6 +161,16 @@ function vega() {
   loading ??= import("/vega.js");
   return loading;
 }
+
+// A table that is wider than the screen says so.
+function measure() {
+  for (const part of document.querySelectorAll(".wide")) {
+    part.classList.toggle("more", part.scrollWidth > part.clientWidth + 1);
+  }
+}
+measure();
+window.addEventListener("resize", measure);
+document.addEventListener("toggle", measure, true); // what was folded has a width now
 
 // Keys on the page of a game go where its links go.
 const turns = document.querySelector("[data-turns-nav]");

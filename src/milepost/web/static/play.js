@@ -45,6 +45,7 @@ async function ask(moves) {
   }
   busy = false;
   chosen = null;
+  if (!now) return; // the server never answered: there is nothing to draw
   draw();
   guess();
 }
@@ -163,6 +164,10 @@ board.addEventListener("click", (event) => {
   const square = event.target.closest("[data-square]")?.dataset.square;
   if (square) { focus = square; touch(square); }
 });
+// However a square got the focus, the arrow keys go on from there.
+board.addEventListener("focusin", (event) => {
+  focus = event.target.closest("[data-square]")?.dataset.square ?? focus;
+});
 board.addEventListener("dragstart", (event) => {
   const square = event.target.closest("[data-square]").dataset.square;
   event.dataTransfer.setData("text/plain", square);
@@ -237,6 +242,10 @@ elo.addEventListener("input", () => {
 async function guess() {
   if (!now || now.result) return;
   sending.elements.elo.value = elo.value;
+  if (now.moves.length < 16) {
+    slip.textContent = "How often players slip is told from the ninth move on.";
+    return;
+  }
   const answer = await fetch("/api/v1/move", {
     method: "POST", headers: { "content-type": "application/json" },
     body: JSON.stringify({ fen: now.fen, elo: Number(elo.value) }),
@@ -244,8 +253,8 @@ async function guess() {
   if (!answer.ok) return;
   const said = await answer.json();
   const share = 100 * said.slip;
-  slip.textContent = `Players of Elo ${elo.value} give away a pawn or more here in `
-    + `${share < 0.1 ? "fewer than 0.1" : share.toFixed(1)} of 100 cases.`;
+  slip.textContent = `Players of Elo ${elo.value} give away a pawn or more here `
+    + `${share < 0.1 ? "less than 0.1" : share.toFixed(1)}% of the time.`;
 }
 
 ask([]);

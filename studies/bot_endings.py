@@ -1,0 +1,234 @@
+"""What the bot makes of won positions: people's, and rook or queen against the bare king.
+
+    python -m studies.bot_endings won   --output DIR [--data ../shared/data] [--positions 30]
+    python -m studies.bot_endings mates --output DIR [--games 10]
+
+Every bot plays by the cheapest plan that can play at its Elo. *won*: turns of people's games at
+which the side to move stands between three and five pawns ahead, or five and eight (one a game and
+side, drawn by hash). Bots of the middle of the people's band play them on against each other, with
+the rules of `milepost match` (who stands ten pawns down three moves in a row resigns). Beside it
+what the people scored. *mates*: rook or queen against the bare king, from random positions, fifty
+moves to do it in.
+
+Each game is a line of a file in DIR, so a study that was stopped goes on. What was found goes into
+``studies/figures/bot.json``, from which ``python -m studies.bot_tables`` writes docs/play.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import zlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import chess
+import numpy as np
+import polars as pl
+from studies.figure_file import BOT
+
+import milepost as mp
+from milepost.api.matches import MatchRules
+from milepost.api.minds import cheapest_plan
+
+LEADS = ((300, 500), (500, 800))
+"""How far ahead the side to move is, in centipawns."""
+BANDS = (1700, 1900, 2100, 2300, 2500)
+"""Middles of the bands of people's Elos, each 200 wide; also the Elos of the bots."""
+MATE_ELOS = (1500, 1600, 1800, 2000, 2200, 2400, 2600)
+SOURCES = ("random_turns_2011-2014.parquet", "whole_games.parquet")
+
+
+def won_positions(data: Path) -> pl.DataFrame:
+    """Return turns where the side to move is well ahead: band, lead, position, people's score."""
+    best = pl.col("cp").list.last().list.first()
+    white = pl.col("fen").str.contains(" w ", literal=True)
+    score = (
+        pl.when(pl.col("result") == "1/2-1/2")
+        .then(0.5)
+        .when((pl.col("result") == "1-0") == white)
+        .then(1.0)
+        .otherwise(0.0)
+    )
+    parts = []
+    for lead, (low, high) in enumerate(LEADS):
+        for name in SOURCES:
+            table = pl.read_parquet(data / "analysis" / name).with_columns(
+                white.alias("side"), score.alias("score"), pl.lit(lead).alias("lead")
+            )
+            ahead = best.is_between(low, high, closed="left") & ~pl.col("repeated")
+            parts.append(table.filter(ahead))
+    wide = (BANDS[1] - BANDS[0]) / 2
+    place = ((pl.col("milepost") - (BANDS[0] - wide)) / (2 * wide)).floor()
+    band = (BANDS[0] + 2 * wide * place).cast(pl.Int64)
+    wanted = ("lead", "band", "fen", "score")
+    games = ["lead", "period", "milepost", "game", "side"]
+    everything = pl.concat(parts, how="diagonal_relaxed").with_columns(band.alias("band"))
+    marked = everything.with_columns(
+        pl.Series("hash", [zlib.crc32(fen.encode()) for fen in everything["fen"]])
+    )
+    return (
+        marked.filter(pl.col("band").is_in(BANDS))
+        .sort("hash")
+        .unique(games, keep="first", maintain_order=True)
+        .select(wanted)
+    )
+
+
+class Kept:
+    """Rows of a CSV file, one a game that was played; games that are there are not played again."""
+
+    def __init__(self, path: Path, keys: Sequence[str]):
+        self.path, self.keys = path, keys
+        self.rows: list[dict[str, Any]] = pl.read_csv(path).to_dicts() if path.exists() else []
+        self._known = {tuple(str(row[key]) for key in keys) for row in self.rows}
+
+    def has(self, *key: Any) -> bool:
+        """Return whether a game is there."""
+        return tuple(str(each) for each in key) in self._known
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Keep a game."""
+        self.rows.append(row)
+        self._known.add(tuple(str(row[key]) for key in self.keys))
+        pl.DataFrame(self.rows).write_csv(self.path)
+        sys.stderr.write(f"{row}\n")
+
+
+def _bot(elo: float, seed: int) -> mp.Bot:
+    """A bot without a book, by the cheapest plan that can play at its Elo."""
+    return mp.Bot(elo, book=None, seed=seed, plan=cheapest_plan(elo))
+
+
+def play_on(board: chess.Board, players: dict[bool, mp.Bot], resign_pawns: float | None) -> float:
+    """Play a position on; return the score of the side that was to move."""
+    mover = board.turn
+    hopeless = {chess.WHITE: 0, chess.BLACK: 0}
+    most = len(board.move_stack) + 300
+    while not over(board) and len(board.move_stack) < most:
+        bot = players[board.turn]
+        thought = bot.think(board)
+        bad = resign_pawns is not None and thought.options.values.max() < -resign_pawns
+        hopeless[board.turn] = hopeless[board.turn] + 1 if bad else 0
+        if hopeless[board.turn] >= 3:
+            return float(board.turn != mover)
+        board.push(bot.pick(thought))
+    return float(board.turn != mover) if board.is_checkmate() else 0.5
+
+
+def over(board: chess.Board) -> bool:
+    """Return whether a game is over, draws being claimed as soon as they stand."""
+    return board.outcome() is not None or board.is_repetition(3) or board.is_fifty_moves()
+
+
+def won(output: Path, data: Path, positions: int) -> dict[str, Any]:
+    """Play won positions on, and compare with what people scored in them."""
+    table = won_positions(data)
+    kept = Kept(output / "won.csv", ("lead", "elo", "fen"))
+    drawn = dict(table.group_by("lead", "band", maintain_order=True))
+    for elo in BANDS:
+        with _bot(elo, 1) as ours, _bot(elo, 2) as theirs:
+            for lead in range(len(LEADS)):
+                for number, fen in enumerate(drawn[lead, elo]["fen"][:positions]):
+                    if kept.has(lead, elo, fen):
+                        continue
+                    board = chess.Board(fen)
+                    for bot in (ours, theirs):
+                        bot.new_game(number)
+                    players = {board.turn: ours, not board.turn: theirs}
+                    score = play_on(board, players, MatchRules().resign_pawns)
+                    plies = len(board.move_stack)
+                    row = {"lead": lead, "elo": elo, "fen": fen, "score": score, "plies": plies}
+                    kept.add(row)
+    rows = []
+    for (lead, elo), part in sorted(drawn.items()):
+        same = [row for row in kept.rows if (row["lead"], row["elo"]) == (lead, elo)]
+        scores = {row["fen"]: row["score"] for row in same}
+        there = part.filter(pl.col("fen").is_in(list(scores)))
+        apart = [scores[fen] - score for fen, score in there.select("fen", "score").iter_rows()]
+        people, bots = part["score"].to_list(), list(scores.values())
+        rows.append(
+            {"from": LEADS[lead][0] / 100, "to": LEADS[lead][1] / 100, "elo": elo}
+            | {"people_n": len(people), "people": _mean(people), "people_se": _error(people)}
+            | {"bot_n": len(bots), "bot": _mean(bots), "bot_se": _error(bots)}
+            | {"apart": _mean(apart), "apart_se": _error(apart)}
+        )
+    return {"rows": rows, "resign_pawns": MatchRules().resign_pawns}
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(values))
+
+
+def _error(values: Sequence[float]) -> float:
+    """Standard error of a mean, with two wins and two losses more where all are alike.
+
+    A clean score of a few games has an error too, which its own scatter does not show.
+    """
+    seen = [*values, 0.0, 0.0, 1.0, 1.0] if len(set(values)) == 1 else list(values)
+    return float(np.std(seen, ddof=1) / len(seen) ** 0.5)
+
+
+def mates(output: Path, games: int) -> dict[str, Any]:
+    """Mate with a rook and with a queen, from random positions."""
+    kept = Kept(output / "mates.csv", ("piece", "elo", "game"))
+    for elo in MATE_ELOS:
+        with _bot(elo, 1) as ours, _bot(elo, 2) as other:
+            for piece in (chess.ROOK, chess.QUEEN):
+                chance = random.Random(5)
+                name = chess.piece_name(piece)
+                for number in range(games):
+                    board = _bare_position(piece, chance)
+                    if kept.has(name, elo, number):
+                        continue
+                    for bot in (ours, other):
+                        bot.new_game(number)
+                    score = play_on(board, {True: ours, False: other}, None)
+                    moves = (len(board.move_stack) + 1) // 2
+                    row = {"piece": name, "elo": elo, "game": number, "score": score}
+                    kept.add(row | {"moves": moves})
+    table = pl.DataFrame(kept.rows)
+    rows = table.group_by("piece", "elo").agg(
+        pl.len().alias("games"),
+        (pl.col("score") == 1.0).sum().alias("mated"),
+        pl.col("moves").mean().alias("mean_moves"),
+        pl.col("moves").max().alias("most_moves"),
+    )
+    return {"rows": rows.sort("piece", "elo").to_dicts()}
+
+
+def _bare_position(piece: chess.PieceType, chance: random.Random) -> chess.Board:
+    while True:
+        squares = chance.sample(range(64), 3)
+        board = chess.Board(None)
+        board.set_piece_at(squares[0], chess.Piece(chess.KING, chess.WHITE))
+        board.set_piece_at(squares[1], chess.Piece(chess.KING, chess.BLACK))
+        board.set_piece_at(squares[2], chess.Piece(piece, chess.WHITE))
+        if board.is_valid() and not board.is_attacked_by(chess.BLACK, squares[2]):
+            return board
+
+
+def main() -> None:
+    """Run one part."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("part", choices=("won", "mates"))
+    parser.add_argument("--output", type=Path, default=Path("bot-study"))
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--games", type=int, default=10)
+    parser.add_argument("--positions", type=int, default=30)
+    given = parser.parse_args()
+    given.output.mkdir(parents=True, exist_ok=True)
+    run: dict[str, Callable[[], dict[str, Any]]] = {
+        "won": lambda: won(given.output, given.data, given.positions),
+        "mates": lambda: mates(given.output, given.games),
+    }
+    found = run[given.part]()
+    BOT.keep(given.part, found)
+    with pl.Config(tbl_rows=-1, tbl_cols=-1, tbl_width_chars=140):
+        sys.stdout.write(f"{pl.DataFrame(found['rows'])}\n")
+
+
+if __name__ == "__main__":
+    main()

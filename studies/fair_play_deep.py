@@ -1,0 +1,481 @@
+"""The deep look: is it honest, and does it see engines?
+
+    python -m studies.fair_play_deep pull DATA --store DIR ... --deep DIR [--plan bullet] -o FILE
+    python -m studies.fair_play_deep engines GAMES... --store DIR --deep DIR --pull FILE -o FILE
+    python -m studies.fair_play_deep power DATA --store DIR --deep DIR --pull FILE -o FILE
+    python -m studies.fair_play_deep tables FILE... -o docs/fairplay_deep.md
+
+*pull*: how honest players of part *estimate* are drawn to the move of a deep search (`--deep`: a
+store of `milepost analyse --plan multipv --width 1 --depth 12`), and their evidence ratios, each
+with lines measured on the others alone. *engines*: games of engines, as if players of
+certain ratings had played them. *power*: honest games in which moves are replaced. Only figures are
+written, no names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scripts.write_honest import read_events
+
+import milepost as mp
+from milepost.choice.spreads import Ints
+from milepost.fairplay import words
+from milepost.fairplay.deep_look import (
+    DeepSimulator,
+    DeepTurns,
+    deep_turns,
+    ln_mean,
+    measure_pull,
+)
+from milepost.fairplay.deep_pull import DeepPull
+from milepost.fairplay.honest import honest_players
+from milepost.fairplay.juries import best_moves
+from milepost.fairplay.performances import Board, Performance, make_board, performance
+from milepost.fairplay.simulate import Simulator, weighed_draws
+from milepost.io.files import write_text
+
+ENOUGH = 0.95
+"""Performances are taken whose deep moves are known on so many turns."""
+LEAST_TURNS = 100
+LEAST_TURNS_OF_A_GAME = 15
+REPEATS = 12
+"""Replacements of the same performance."""
+
+
+def tell(text: str) -> None:
+    """Say how far it is."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def deep_setups(store: Path, depth: int) -> list[str]:
+    """The set-ups of a store that search one line to a depth."""
+    known = mp.open_store(store).known_setups()
+    plan = f"multipv depth {depth} width 1"
+    return [key for key, about in known.items() if about.get("plan") == plan]
+
+
+def deep_options(store: Path, depth: int, found: mp.Decisions) -> Ints:
+    """The deep search's option on each turn; -1 = not known."""
+    stored = mp.open_store(store)
+    assert found.moves is not None
+    best: list[str | None] = [None] * len(found)
+    for setup in deep_setups(store, depth):
+        more = best_moves(stored, setup, found.table["position"])
+        best = [old or new for old, new in zip(best, more, strict=True)]
+    return np.array(
+        [
+            options.index(move) if move in options else -1
+            for options, move in zip(found.moves.to_list(), best, strict=True)
+        ],
+        dtype=np.int64,
+    )
+
+
+def known_movers(found: mp.Decisions, deep: Ints) -> pl.Series:
+    """The players whose deep moves are known: others have a few by shared openings."""
+    known = found.table.select("mover", pl.Series("known", deep >= 0)).group_by("mover")
+    return known.agg(pl.col("known").mean()).filter(pl.col("known") >= ENOUGH)["mover"]
+
+
+def looked_at(board: Board, deep: Ints) -> Iterator[tuple[Performance, Ints]]:
+    """Yield the performances whose deep moves are known."""
+    for player in board.players:
+        real = performance(board, player)
+        mine = deep[real.rows]
+        if len(real) >= LEAST_TURNS and (mine >= 0).mean() >= ENOUGH:
+            yield real, mine
+
+
+Found = dict[str, list[tuple[Performance, Ints]]]
+
+
+def honest_performances(given: argparse.Namespace) -> Found:
+    """Honest performances of part *estimate* with deep moves, by event."""
+    calibration = mp.load_calibration(given.calibration)
+    honest = honest_players(calibration)
+    answer: Found = {}
+    for name, found in read_events(
+        given.data[0], given.store, given.plan, "estimate", given.events
+    ).items():
+        deep = deep_options(given.deep, given.depth, found)
+        movers = known_movers(found, deep)
+        keep = found.table["mover"].is_in(movers.implode())
+        if not keep.any():
+            continue
+        kept = found.filter(pl.col("mover").is_in(movers.implode()))
+        board = make_board(kept.table, calibration, honest)
+        assert kept.moves is not None
+        given.moves_of[id(board)] = kept.moves.to_list()
+        answer[name] = list(looked_at(board, deep[keep.to_numpy()]))
+        tell(f"{name}: {len(answer[name])} performances")
+    return {name: each for name, each in answer.items() if each}
+
+
+def about_e(ln_e: list[float]) -> dict[str, Any]:
+    """Mean, spread and tail of evidence ratios."""
+    e = np.exp(np.array(ln_e))
+    return {
+        "n": len(e), "mean": float(e.mean()), "se": float(e.std() / np.sqrt(len(e))),
+        "over_20": float((e > 20).mean()), "over_100": float((e > 100).mean()),
+        "largest": float(e.max()), "median": float(np.median(e)),
+    }  # fmt: skip
+
+
+def rates(those: list[DeepTurns]) -> list[dict[str, Any]]:
+    """How often the deep move is played, beside what the agents say, by Elo and agreement."""
+    rows = []
+    for low in range(1400, 3000, 200):
+        mine = [each for each in those if low <= each.rating < low + 200]
+        for agree in (1.0, 0.0):
+            p = np.concatenate([each.p[each.agree == agree] for each in mine] or [np.empty(0)])
+            hit = np.concatenate([each.hit[each.agree == agree] for each in mine] or [np.empty(0)])
+            if len(p):
+                rows.append({"elo": low, "agree": bool(agree), "turns": len(p),
+                             "played": float(hit.mean()), "agents": float(p.mean())})  # fmt: skip
+    return rows
+
+
+STRETCHES = ((1, 20), (21, 40), (41, 999))
+"""Move numbers, from and to."""
+
+
+def by_stretch(
+    those: list[tuple[Performance, Ints, DeepPull]],
+) -> list[dict[str, Any]]:
+    """How often the deep move is played by stretch of the game, beside what honest players do."""
+    parts = []
+    for real, deep, pull in those:
+        turns = deep_turns(real, deep)
+        number = real.board.table["move_number"].to_numpy()[real.rows][deep >= 0]
+        b = pull.tilt(np.array([real.rating]), turns.agree)[:, 0]
+        chance = turns.p * np.exp(b) / (1 - turns.p + turns.p * np.exp(b))
+        parts.append(np.stack([number, turns.hit, chance]))
+    number, hit, chance = np.concatenate(parts, axis=1)
+    rows = []
+    for first, last in STRETCHES:
+        here = (number >= first) & (number <= last)
+        if here.any():
+            spread = float(np.sqrt((chance * (1 - chance))[here].sum()))
+            rows.append(
+                {"moves": [first, last], "turns": int(here.sum()),
+                 "played": float(hit[here].mean()), "honest": float(chance[here].mean()),
+                 "z": float((hit - chance)[here].sum()) / spread}
+            )  # fmt: skip
+    return rows
+
+
+def study_pull(given: argparse.Namespace) -> dict[str, Any]:
+    """Measure the pull, and the ratios of honest performances with that of the others."""
+    found = honest_performances(given)
+    turns = {name: [deep_turns(*each) for each in those] for name, those in found.items()}
+    everybody = [each for those in turns.values() for each in those]
+    whole: list[float] = []
+    games: list[float] = []
+    rows = []
+    for name, those in found.items():
+        for place, (real, deep) in enumerate(those):
+            others = [each for each in everybody if each is not turns[name][place]]
+            pull = measure_pull(others, given.depth)
+            look = DeepSimulator(real, deep, pull)
+            ln_e = look.evidence(look.played).ln_e
+            whole.append(ln_e)
+            rows.append({"elo": real.rating, "turns": len(real), "games": real.games,
+                         "played": float((look.played == deep).mean()), "ln_e": ln_e,
+                         "ln_e_before": real.evidence.ln_e})  # fmt: skip
+            lengths = np.diff(real.turns.starts)
+            games += [each.ln_e for each, turns_of in zip(
+                look.each_game(look.played), lengths, strict=True
+            ) if turns_of >= LEAST_TURNS_OF_A_GAME]  # fmt: skip
+        tell(f"{name}: {[round(row['ln_e'], 2) for row in rows[-len(those) :]]}")
+    pairs = [each for those in found.values() for each in those]
+    pull = measure_pull(everybody, given.depth, deep_setups(given.deep, given.depth)[0])
+    honest: list[float] = []
+    for those in found.values():
+        for real, deep in those:
+            look = DeepSimulator(real, deep, pull)
+            honest.append(look.evidence(look.played).ln_e)
+    made = {**pull.made, "events": sorted(found), "plan": given.plan,
+            "calibration": given.calibration}  # fmt: skip
+    shipped = DeepPull(
+        pull.depth, pull.agreed, pull.other, pull.sd, pull.setup, pull.rests_on, np.sort(honest),
+        made,
+    )  # fmt: skip
+    return {
+        "calibration": given.calibration,
+        "pull": shipped.to_dict(),
+        "rates": rates(everybody),
+        "by_stretch": by_stretch([(real, deep, pull) for real, deep in pairs]),
+        "measured_on_others": {"performances": about_e(whole), "player_games": about_e(games)},
+        "rows": rows,
+    }
+
+
+def study_engines(given: argparse.Namespace) -> dict[str, Any]:
+    """Engines' games as if players of certain ratings had played them."""
+    calibration = mp.load_calibration(given.calibration)
+    honest = honest_players(calibration)
+    pull = DeepPull.from_dict(json.loads(given.pull.read_text(encoding="utf-8"))["pull"])
+    rows = []
+    for games in given.data:
+        found = mp.decisions(games, given.store[0], plan=given.plan)
+        deep = deep_options(given.deep, given.depth, found)
+        keep = found.table["mover"].is_in(known_movers(found, deep).implode())
+        table, deep = found.table.filter(keep), deep[keep.to_numpy()]
+        for rating in given.ratings:
+            table = table.with_columns(pl.lit(rating, dtype=pl.Int32).alias("mover_elo"))
+            for real, mine in looked_at(make_board(table, calibration, honest), deep):
+                look = DeepSimulator(real, mine, pull)
+                evidence = look.evidence(look.played)
+                rows.append(
+                    {"engine": real.player, "against": rating, "games": real.games,
+                     "turns": len(real), "played_deep": float((look.played == mine).mean()),
+                     "played_best": float((look.played == 0).mean()),
+                     "ln_e": real.evidence.ln_e, "ln_e_deep": evidence.ln_e,
+                     "ln_e_deep_worst": evidence.ln_e_worst,
+                     "ln_e_mean": ln_mean(real.evidence.ln_e, evidence.ln_e),
+                     "index": 50 + 5 * real.scored.combined,
+                     "by_stretch": by_stretch([(real, mine, pull)])}
+                )  # fmt: skip
+                tell(str(rows[-1]))
+    return {"calibration": given.calibration, "engines": rows}
+
+
+def study_power(given: argparse.Namespace) -> dict[str, Any]:
+    """Honest performances with moves of the deep search, or of another engine (`--others`).
+
+    Noticed: at the threshold of simulated honest people on the same turns, one in 100 and in 1,000,
+    by the ratio with the deep look and, in the same draws, without it.
+    """
+    pull = DeepPull.from_dict(json.loads(given.pull.read_text(encoding="utf-8"))["pull"])
+    rows: list[dict[str, Any]] = []
+    for name, those in honest_performances(given).items():
+        for real, deep in those:
+            rng = np.random.default_rng([2011, len(rows)])
+            look, plain = DeepSimulator(real, deep, pull), Simulator(real)
+            drawn = [weighed_draws(each, rng, given.draws) for each in (look, plain)]
+            limits = [[one.threshold("ln_e", rate) for one in drawn] for rate in (1e-2, 1e-3)]
+            helpers = {"the deep search": deep}
+            for place, store in enumerate(given.others):
+                helpers[given.called[place]] = _options_of(store, real, given)
+            for who, move in helpers.items():
+                known = move >= 0
+                if known.mean() < ENOUGH:
+                    continue
+                for share in (0.1, 0.2, 0.4, 1.0):
+                    hits = []
+                    for _ in range(1 if share == 1 else REPEATS):
+                        mask = known & (rng.random(len(move)) < share)
+                        picked = np.where(mask, move, look.played)
+                        both = [each.evidence(picked).ln_e for each in (look, plain)]
+                        hits.append([[x >= y for x, y in zip(both, at, strict=True)]
+                                     for at in limits])  # fmt: skip
+                    share_of = np.mean(hits, axis=0)
+                    rows.append(
+                        {"elo": real.rating, "turns": len(real), "games": real.games, "help": who,
+                         "share": share, "plays_best": float((move == 0)[known].mean()),
+                         "plays_deep": float((move == deep)[known].mean()),
+                         "deep_1e-2": share_of[0][0], "plain_1e-2": share_of[0][1],
+                         "deep_1e-3": share_of[1][0], "plain_1e-3": share_of[1][1]}
+                    )  # fmt: skip
+            tell(f"{name}: {rows[-1]}")
+    return {"calibration": given.calibration, "draws": given.draws, "rows": rows}
+
+
+def _options_of(store: Path, real: Performance, given: argparse.Namespace) -> Ints:
+    """What another engine plays on the turns of a performance; -1 = not known."""
+    stored = mp.open_store(store)
+    setup = stored.query("select setup, count(*) as n from evaluations group by setup")
+    best = best_moves(stored, setup.sort("n")["setup"][-1], real.board.table[real.rows]["position"])
+    names = given.moves_of[id(real.board)]
+    return np.array(
+        [names[row].index(move) if move in names[row] else -1
+         for row, move in zip(real.rows.tolist(), best, strict=True)], dtype=np.int64,
+    )  # fmt: skip
+
+
+def tables(given: argparse.Namespace) -> str:
+    """Return a page of what the studies wrote."""
+    lines = [
+        "# Fair play: the deep look in figures",
+        "",
+        (
+            "Written by `python -m studies.fair_play_deep tables`; what it means: "
+            "[fairplay.md](fairplay.md)."
+        ),
+    ]
+    kinds = {"pull": _pull_lines, "engines": _engine_lines, "draws": _power_lines}
+    for path in given.data:
+        figures = json.loads(path.read_text(encoding="utf-8"))
+        kind = next(name for name in kinds if name in figures)
+        lines += ["", *kinds[kind](figures)]
+    return "\n".join(lines) + "\n"
+
+
+def _ratio(ln_e: float) -> str:
+    return words.ratio_text(ln_e)
+
+
+def _stretches(rows: list[dict[str, Any]]) -> str:
+    return "; ".join(
+        f"moves {row['moves'][0]}–{row['moves'][1] if row['moves'][1] < 999 else ''} "
+        f"({row['turns']:,} turns) {row['played']:.2f}, {row['honest']:.2f}, {row['z']:+.1f}"
+        for row in rows
+    )
+
+
+def _pull_lines(figures: dict[str, Any]) -> list[str]:
+    pull, honest = figures["pull"], figures["measured_on_others"]
+    lines = [
+        f"## Honest players, {figures['calibration']}",
+        "",
+        (
+            f"{pull['rests_on']}; one line to depth {pull['depth']}. How often its move was "
+            "played, and how often agents of that rating would play it:"
+        ),
+        "",
+        (
+            "| Elo | judge agrees: turns | played | agents "
+            "| judge has another move: turns | played | agents |"
+        ),
+        "|---" * 7 + "|",
+    ]
+    for low in dict.fromkeys(row["elo"] for row in figures["rates"]):
+        mine = {row["agree"]: row for row in figures["rates"] if row["elo"] == low}
+        cells = [
+            f"{row['turns']} | {row['played']:.2f} | {row['agents']:.2f}"
+            for row in (mine[True], mine[False])
+        ]
+        lines.append(f"| {low}– | {' | '.join(cells)} |")
+    lines += ["", "By stretch of the game: played, what the pull says of honest players, and z of "
+              "the difference: " + _stretches(figures["by_stretch"]) + "."]  # fmt: skip
+    errors = pull["made"]["errors"]
+    lines += [
+        "",
+        (
+            "The pull b at 2200, and for 400 points more: "
+            f"{pull['agreed'][0]:.2f} ± {errors[0]:.2f} and "
+            f"{pull['agreed'][1]:+.2f} ± {errors[1]:.2f} where the judge agrees, "
+            f"{pull['other'][0]:.2f} ± {errors[2]:.2f} and "
+            f"{pull['other'][1]:+.2f} ± {errors[3]:.2f} elsewhere. Its variance from player to "
+            f"player: {pull['made']['sd_squared']:+.3f}; taken for {pull['sd'] ** 2:.2f}."
+        ),
+        "",
+        "E with the deep look, each performance with the pull of the others:",
+        "",
+        "| | n | mean ± standard error | over 20 | largest |",
+        "|---|---|---|---|---|",
+    ]
+    for name, title in (("performances", "performances"), ("player_games", "player-games")):
+        row = honest[name]
+        lines.append(
+            f"| {title} | {row['n']} | {row['mean']:.2f} ± {row['se']:.2f} | "
+            f"{row['over_20']:.1%} | {row['largest']:.1f} |"
+        )
+    return lines
+
+
+def _engine_lines(figures: dict[str, Any]) -> list[str]:
+    lines = [
+        f"## Engines as if they were players, {figures['calibration']}",
+        "",
+        (
+            "| engine | rating claimed | games | turns | plays the judge's best | the deep move | "
+            "index | E without | E with | worst case | E reported (mean of both) |"
+        ),
+        "|---" * 11 + "|",
+    ]
+    lines += [
+        f"| {row['engine']} | {row['against']} | {row['games']} | {row['turns']} | "
+        f"{row['played_best']:.0%} | {row['played_deep']:.0%} | {row['index']:.1f} | "
+        f"{_ratio(row['ln_e'])} | {_ratio(row['ln_e_deep'])} | {_ratio(row['ln_e_deep_worst'])} | "
+        f"{_ratio(row['ln_e_mean'])} |"
+        for row in figures["engines"]
+    ]
+    for row in figures["engines"]:
+        if row["against"] == 2700:
+            lines += ["", f"{row['engine']} as 2700, by stretch of the game: "
+                      + _stretches(row["by_stretch"]) + "."]  # fmt: skip
+    return lines
+
+
+def _power_lines(figures: dict[str, Any]) -> list[str]:
+    lines = [
+        f"## Honest games with replaced moves, {figures['calibration']}",
+        "",
+        (
+            f"Noticed with the deep look / without it, of {REPEATS} draws a performance (one where "
+            f"all moves are replaced), at thresholds of {figures['draws']} simulated honest and as "
+            "many helped people on the same turns."
+        ),
+        "",
+        (
+            "| helper | Elo | turns, games | plays judge's best, deep move "
+            "| 1 in 100: 10% | 20% | 40% | 100% | 1 in 1,000: 10% | 20% | 40% | 100% |"
+        ),
+        "|---" * 12 + "|",
+    ]
+    rows = figures["rows"]
+    for who, elo, turns in dict.fromkeys((r["help"], r["elo"], r["turns"]) for r in rows):
+        mine = {
+            r["share"]: r for r in rows if (r["help"], r["elo"], r["turns"]) == (who, elo, turns)
+        }
+        first = next(iter(mine.values()))
+        cells = [
+            f"{mine[share][f'deep_{rate}']:.2f} / {mine[share][f'plain_{rate}']:.2f}"
+            for rate in ("1e-2", "1e-3")
+            for share in (0.1, 0.2, 0.4, 1.0)
+        ]
+        lines.append(
+            f"| {who} | {elo:.0f} | {turns}, {first['games']} | {first['plays_best']:.0%}, "
+            f"{first['plays_deep']:.0%} | {' | '.join(cells)} |"
+        )
+    return lines
+
+
+def main() -> None:
+    """Run a study."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    studies = {"pull": study_pull, "engines": study_engines, "power": study_power}
+    parser.add_argument("study", choices=[*studies, "tables"])
+    parser.add_argument("data", type=Path, nargs="+")
+    parser.add_argument("--store", type=Path, action="append", default=[], help="repeatable")
+    parser.add_argument("--deep", type=Path, help="store of the deep search")
+    parser.add_argument("--depth", type=int, default=12)
+    parser.add_argument("--plan", default="bullet")
+    parser.add_argument("--calibration", default="stockfish15.1-bullet")
+    parser.add_argument("--events", nargs="*", default=[])
+    parser.add_argument("--ratings", type=int, nargs="*", default=[1600, 2000, 2400, 2700, 2850],
+                        help="what the engines claim to be")  # fmt: skip
+    parser.add_argument("--pull", type=Path, help="what the study pull wrote")
+    parser.add_argument(
+        "--others",
+        type=Path,
+        action="append",
+        default=[],
+        help="a store of another engine's best moves; repeatable",
+    )
+    parser.add_argument("--called", action="append", default=[], help="its name")
+    parser.add_argument("--draws", type=int, default=200)
+    parser.add_argument("-o", "--output", type=Path, required=True)
+    given = parser.parse_args()
+    given.moves_of = {}
+    if given.study == "tables":
+        write_text(given.output, tables(given))
+        return
+    if not given.store or given.deep is None:
+        parser.error("name a store, and that of the deep search")
+    write_text(given.output, json.dumps(studies[given.study](given), indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

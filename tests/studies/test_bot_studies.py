@@ -1,0 +1,61 @@
+"""The page of the bot says what its figures say; the ladder's factor; studies that resume."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from studies.bot_endings import Kept
+from studies.bot_games import standing
+from studies.bot_tables import PAGE, page
+from studies.figure_file import BOT, FigureFile
+
+
+def test_the_page_is_written_from_the_figures() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    figures = BOT.all()
+    assert page(text, figures) == text
+    figures["ladder"]["scale"] = 0.4321
+    assert "**0.43 ± " in page(text, figures)
+
+
+def test_a_block_without_figures_is_a_mistake() -> None:
+    with pytest.raises(KeyError):
+        page("<!-- figures: weather -->\n<!-- end -->", {})
+
+
+def games(scale: float, many: int, seed: int) -> pl.DataFrame:
+    """Games whose results follow the Elo formula with a factor."""
+    rng = np.random.default_rng(seed)
+    elos = np.array([1600, 1800, 2000, 2200, 2400, 2600])
+    white, black = (rng.choice(elos, many) for _ in range(2))
+    p = 1 / (1 + 10 ** (-scale * (white - black) / 400))
+    results = np.where(rng.random(many) < p, "1-0", "0-1")
+    rows = {"white_elo": white, "black_elo": black, "result": results, "plies": [80] * many}
+    return pl.DataFrame(rows).filter(pl.col("white_elo") != pl.col("black_elo"))
+
+
+@pytest.mark.parametrize("scale", [0.3, 0.9])
+def test_the_ladder_finds_the_factor_that_made_the_games(scale: float) -> None:
+    found = standing(games(scale, 4000, seed=3))
+    assert abs(found["scale"] - scale) < 3 * found["scale_se"] < 0.12
+    scores = [row["score"] for row in found["rows"]]
+    assert scores == sorted(scores)
+    for pair in found["pairs"]:
+        assert abs(pair["score"] - pair["expected"]) < 3.5 * pair["expected_se"]
+    assert sum(pair["games"] for pair in found["pairs"]) == found["games"]
+
+
+def test_figures_and_games_are_kept(tmp_path: Path) -> None:
+    file = FigureFile(tmp_path / "deeper" / "a.json")
+    file.keep("one", {"x": [1.23456789, 2]})
+    file.keep("two", {"y": 3})
+    assert file.all() == {"one": {"x": [1.23457, 2]}, "two": {"y": 3}}
+    kept = Kept(tmp_path / "games.csv", ("elo", "game"))
+    kept.add({"elo": 1600, "game": 0, "score": 1.0})
+    again = Kept(tmp_path / "games.csv", ("elo", "game"))
+    assert again.has(1600, 0)
+    assert not again.has(1600, 1)
+    assert again.rows == kept.rows
