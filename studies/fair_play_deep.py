@@ -354,8 +354,9 @@ def _pull_lines(figures: dict[str, Any]) -> list[str]:
             for row in (mine[True], mine[False])
         ]
         lines.append(f"| {low}– | {' | '.join(cells)} |")
-    lines += ["", "By stretch of the game: played, what the pull says of honest players, and z of "
-              "the difference: " + _stretches(figures["by_stretch"]) + "."]  # fmt: skip
+    if "by_stretch" in figures:
+        told = _stretches(figures["by_stretch"])
+        lines += ["", f"By stretch of the game (played, as the pull says, z): {told}."]
     errors = pull["made"]["errors"]
     lines += [
         "",
@@ -400,7 +401,7 @@ def _engine_lines(figures: dict[str, Any]) -> list[str]:
         for row in figures["engines"]
     ]
     for row in figures["engines"]:
-        if row["against"] == 2700:
+        if row["against"] == 2700 and "by_stretch" in row:
             lines += ["", f"{row['engine']} as 2700, by stretch of the game: "
                       + _stretches(row["by_stretch"]) + "."]  # fmt: skip
     return lines
