@@ -145,9 +145,9 @@ def ratings() -> None:
     small = prepare(Spreads.from_table(found.table), path.model)
     few = RUNGS[20:23]
     plain: list[float] = []
+    said: list[Any] = []
     for _ in range(2):
-        said: list[Any] = []
-        taken = spent(lambda said=said: said.append(numpy_ladder(small, path, few)))
+        taken = spent(lambda: said.append(numpy_ladder(small, path, few)))
         plain.append(len(found) / taken * len(few) / len(RUNGS))
     ours = climb(small, path).ln_chosen[:, 20:23]
     np.testing.assert_allclose(said[0], ours, rtol=1e-6, atol=1e-6)

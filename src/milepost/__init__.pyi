@@ -37,7 +37,6 @@ from .api.games import write_turns as write_turns
 from .api.histories import History as History
 from .api.histories import fit_history as fit_history
 from .api.histories import load_history as load_history
-from .api.histories import tune as tune
 from .api.matches import Contender as Contender
 from .api.matches import Match as Match
 from .api.matches import MatchRules as MatchRules
@@ -61,6 +60,7 @@ from .api.review_result import Review as Review
 from .api.second_look import SecondLook as SecondLook
 from .api.sites import Sites as Sites
 from .api.sites import sites as sites
+from .api.tunings import tune as tune
 from .choice.agent import Agent as Agent
 from .choice.depths import DepthScheme as DepthScheme
 from .choice.spreads import Spreads as Spreads

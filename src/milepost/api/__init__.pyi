@@ -1,6 +1,8 @@
 from . import agents as agents
 from . import analyses as analyses
 from . import bridges as bridges
+from . import champions as champions
+from . import chosen_results as chosen_results
 from . import decisions as decisions
 from . import fairplay as fairplay
 from . import fit_rows as fit_rows
@@ -12,3 +14,4 @@ from . import play as play
 from . import ratings as ratings
 from . import review as review
 from . import sites as sites
+from . import tunings as tunings
