@@ -389,7 +389,7 @@ def _engine_lines(figures: dict[str, Any]) -> list[str]:
         "",
         (
             "| engine | rating claimed | games | turns | plays the judge's best | the deep move | "
-            "index | E without | E with | worst case | E reported (mean of both) |"
+            "index | E without | E with | worst case | mean of both |"
         ),
         "|---" * 11 + "|",
     ]

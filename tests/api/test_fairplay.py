@@ -18,6 +18,7 @@ from milepost.analysis.store.store import EvaluationStore
 from milepost.api.deep_look import deep_store
 from milepost.errors import InputError
 from milepost.fairplay import words
+from milepost.fairplay.deep_pull import LEAST_HONEST
 from milepost.fairplay.honest import honest_players
 from milepost.tables import CHECKS
 
@@ -206,8 +207,12 @@ def test_a_full_test_looks_deep_where_the_store_holds_it(tested: mp.Check) -> No
     chosen = test.performance.board.spreads.chosen[test.performance.rows]
     assert deep.played == pytest.approx((chosen == 1).mean())
     assert 0 < deep.expected < 1
+    # Six honest performances stand behind quick's deep look: too few to let it change E.
+    assert not deep.pull.counts
+    assert test.ln_e == test.index.ln_e
+    many = replace(deep, pull=replace(deep.pull, ln_e=np.zeros(LEAST_HONEST)))
     both = (np.exp(test.index.ln_e) + np.exp(deep.ln_e)) / 2
-    assert np.exp(test.ln_e) == pytest.approx(both)
+    assert np.exp(replace(test, deep=many).ln_e) == pytest.approx(both)
     assert deep.sequence[-1] == pytest.approx(deep.ln_e, abs=1e-9)
     assert tested.figures()["full"][0]["deep_look"]["turns"] == len(test.performance)
 

@@ -236,6 +236,13 @@ def test_the_deep_look_is_told_beside_the_ratio_without_it() -> None:
     assert "a deep search, 1 in 100" in text
 
 
+def test_a_deep_look_with_few_honest_performances_behind_it_leaves_e_alone() -> None:
+    text = seen(html(full_view(full=(views.full_test(deep=views.deep_look(8)),))))
+    assert "E = 6,634" not in text
+    assert "only 8 honest performances have been looked at so deep, and 30 are wanted" in text
+    assert "the ratio would be" in text
+
+
 def test_too_little_puts_the_power_before_everything() -> None:
     text = seen(html(VIEWS["little"]))
     headline = text.index("Less than a full test wants: 96 turns where 150 are wanted")

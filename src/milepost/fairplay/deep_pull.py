@@ -12,6 +12,9 @@ from milepost.choice.spreads import Floats
 
 DEPTH: Final = 12
 """Plies of the deep look: one line, the best move alone."""
+LEAST_HONEST: Final = 30
+"""Honest performances that must have been looked at deep before the look counts in E. Below, a
+model wrong in some kind of position would not have shown itself yet, and people would pay for it."""
 MIDDLE, UNIT = 2200.0, 400.0
 """Lines over the rating: at 2200, and by how much they rise with 400 points."""
 
@@ -37,6 +40,11 @@ class DeepPull:
     """Logarithms of the evidence ratios of honest performances with the deep look, rising."""
     made: Mapping[str, Any] = field(default_factory=dict)
     """How it was made."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether enough honest performances stand behind it to let it change E."""
+        return len(self.ln_e) >= LEAST_HONEST
 
     def tilt(self, ratings: Floats, agree: Floats) -> Floats:
         """Return b, turns × ratings.

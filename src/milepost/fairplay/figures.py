@@ -96,6 +96,7 @@ def _deep(test: DeepTest) -> dict[str, Any]:
         **own,
         "power": [asdict(cell) for cell in test.power],
         "depth": test.pull.depth,
+        "counts": test.pull.counts,
         "honest": test.pull.rests_on,
     }
 

@@ -89,16 +89,21 @@ class FullTest:
 
     @property
     def ln_e(self) -> float:
-        """Logarithm of the evidence ratio that is reported: with the deep look, the mean of both.
+        """Logarithm of the evidence ratio that is reported.
 
-        The mean of two e-values is one, whatever they have to do with each other.
+        With a deep look that enough honest performances stand behind, the mean of both ratios: the
+        mean of two e-values is one, whatever they have to do with each other.
         """
-        return self.index.ln_e if self.deep is None else self.deep.ln_e_both
+        return _reported(self.index.ln_e, self.deep)
 
     @property
     def all_power(self) -> tuple[PowerCell, ...]:
         """What would have been noticed, without and with the deep look."""
         return self.power if self.deep is None else (*self.power, *self.deep.power)
+
+
+def _reported(ln_e: float, deep: DeepTest | None) -> float:
+    return ln_e if deep is None or not deep.pull.counts else deep.ln_e_both
 
 
 def full_test(
@@ -169,7 +174,7 @@ def full_test(
         sensitivity=sensitivity(real, variants, other_ratings or {}),
         sequence=sequence(real),
         trace=trace(real),
-        posterior=posterior(ln_e if looked is None else looked.ln_e_both, prior_odds),
+        posterior=posterior(_reported(ln_e, looked), prior_odds),
         too_little=too_little(real),
         deep=looked,
     )

@@ -6,6 +6,8 @@ from typing import Final
 
 import numpy as np
 
+from milepost.fairplay.deep_pull import LEAST_HONEST, DeepPull
+
 FORBIDDEN: Final = ("cheat", "guilty", "innocent", "suspicious", "proof", "caught", "verdict")
 """Words that nothing that is printed or written may hold."""
 
@@ -55,6 +57,14 @@ def ratio_text(ln_e: float) -> str:
     if value >= 100:
         return f"{value:,.0f}"
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def not_counted(pull: DeepPull) -> str:
+    """Say why E leaves a deep look out."""
+    return (
+        f"E leaves the deep look out: only {len(pull.ln_e)} honest performances have been looked at "
+        f"so deep, and {LEAST_HONEST} are wanted."
+    )
 
 
 def p_text(p: float, floor: float | None = None) -> str:

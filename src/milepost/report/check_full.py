@@ -180,9 +180,14 @@ def _deep(test: FullTest) -> str:
     deep = test.deep
     if deep is None:
         return ""
+    counted = (
+        f"E is the mean of two ratios. Without the deep look: {words.ratio_text(test.index.ln_e)}; "
+        "worst case and p below are its own. With it: "
+        if deep.pull.counts
+        else f"{words.not_counted(deep.pull)} With it the ratio would be "
+    )
     return (
-        f"- E is the mean of two ratios. Without the deep look: "
-        f"{words.ratio_text(test.index.ln_e)}; worst case and p below are its own. With it: "
+        f"- {counted}"
         f"{words.ratio_text(deep.ln_e)}, worst case {words.ratio_text(deep.ln_e_worst)}, p = "
         f"{words.p_text(deep.p_simulated)} by simulation. A search to depth {deep.pull.depth} "
         f"agrees with {deep.played:.0%} of {deep.turns:,} moves; honest players of this rating "

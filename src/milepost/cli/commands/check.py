@@ -447,8 +447,9 @@ def deep_sentence(deep: DeepTest) -> str:
     from milepost import api
 
     words = api.fairplay.words
+    counted = "It is the mean of two." if deep.pull.counts else words.not_counted(deep.pull)
     return (
-        f"It is the mean of two. With the deep look E = {words.ratio_text(deep.ln_e)}, worst case "
+        f"{counted} With the deep look E = {words.ratio_text(deep.ln_e)}, worst case "
         f"{words.ratio_text(deep.ln_e_worst)}, p = {words.p_text(deep.p_simulated)} by simulation. "
         f"A search to depth {deep.pull.depth} would have played {deep.played:.0%} of these "
         f"{deep.turns} moves; honest players of this rating play {deep.expected:.0%} of its moves "
