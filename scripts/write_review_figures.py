@@ -7,8 +7,8 @@
 TURNS are turns tables (`milepost turns`) of the games; which of their turns count is what the store
 holds. Phases are measured on the calibration's own population, pools with `stockfish15.1-bullet`:
 on random turns; the time controls, with ``--whole``, also on games of which another store holds all
-turns of a side. Pools come with a page of their tables and the chart of the time controls. Two draws of turns
-from the same games are combined by their precision.
+turns of a side. Pools come with a page of their tables and the chart of the time controls. Two
+draws of turns from the same games are combined by their precision.
 """
 
 from __future__ import annotations
