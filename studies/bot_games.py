@@ -27,6 +27,7 @@ import sys
 import time
 import warnings
 import zlib
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -87,8 +88,14 @@ def rules(data: Path, turns: int, plan: str | None, seed: int = 14) -> dict[str,
     return _rated(replace(found, table=pl.concat(parts)), plan)
 
 
-def ladder(output: Path, games: int, workers: int, plan: str | None = None) -> dict[str, Any]:
-    """Play the round robin, and fit one scale factor to the Elo formula."""
+def ladder(
+    output: Path, games: int, workers: int, plan: str | None, played: Sequence[Path] = ()
+) -> dict[str, Any]:
+    """Play the round robin, or take games that were played; fit one factor to the Elo formula."""
+    if played:
+        parts = {path.stem: mp.read_games(path)[0] for path in played}
+        counts = {name: len(part) for name, part in parts.items()}
+        return standing(pl.concat(parts.values())) | {"files": counts}
     contenders = [f"--elo {elo}" + (f" --plan {plan}" if plan else "") for elo in ELOS]
     path = ladder_path(output, plan)
     if not path.exists():
@@ -224,8 +231,8 @@ def clients(output: Path, games: int, plan: str | None) -> dict[str, Any]:
     done = pl.read_csv(path).height if path.exists() else 0
     command = [sys.executable, "-m", "milepost", "play", *(["--plan", plan] if plan else [])]
     with (
-        chess.engine.SimpleEngine.popen_uci([*command, "--elo", "1700"], timeout=120) as white,
-        chess.engine.SimpleEngine.popen_uci([*command, "--elo", "2200"], timeout=120) as black,
+        chess.engine.SimpleEngine.popen_uci([*command, "--elo", "1700"], timeout=600) as white,
+        chess.engine.SimpleEngine.popen_uci([*command, "--elo", "2200"], timeout=600) as black,
     ):
         for engine in (white, black):
             engine.ping()
@@ -287,6 +294,7 @@ def main() -> None:
     parser.add_argument("--games", type=int, default=4)
     parser.add_argument("--turns", type=int, default=600)
     parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--pgn", type=Path, nargs="+", default=[], help="ladder: games at hand")
     parser.add_argument("--plan", help="of all bots [default: the cheapest that will do]")
     given = parser.parse_args()
     output, plan = given.output, given.plan
@@ -294,7 +302,7 @@ def main() -> None:
     if given.part == "rules":
         found = rules(given.data, given.turns, plan)
     elif given.part == "ladder":
-        found = ladder(output, given.games, given.workers, plan)
+        found = ladder(output, given.games, given.workers, plan, given.pgn)
     elif given.part == "judge":
         found = judge(output, given.turns, given.workers, plan)
     elif given.part == "variety":

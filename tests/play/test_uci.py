@@ -207,6 +207,22 @@ def test_the_lag_is_learnt_from_the_clock_of_the_gui() -> None:
     assert lag.seconds == pytest.approx(0.25, abs=0.01)
 
 
+@pytest.mark.parametrize("before", [(), (10, 12, 14)])
+def test_a_single_halt_is_soon_forgotten(before: tuple[int, ...]) -> None:
+    lag, allowed = Lag(), Budget(4.0, 0.1, 0.21, 1.4)
+    for ply in before:  # usually it is 0.05 s
+        lag.answered(ply, Budget(4.05, 0.1, 0.2, 1.4), 0.1)
+        lag.learn(ply + 2, allowed)
+    lag.answered(20, Budget(6.0, 0.1, 0.28, 2.1), 0.1)
+    lag.learn(22, allowed)
+    assert lag.seconds == pytest.approx(2.0)
+    waits = 0
+    while (seconds := lag.search_seconds(allowed)) is not None and seconds < 0.1:
+        lag.learn(24 + 2 * waits, allowed)
+        waits += 1
+    assert 1 <= waits <= 8
+
+
 def test_another_game_or_added_time_teaches_no_lag() -> None:
     lag = Lag()
     lag.answered(20, Budget(10.0, 0.0, 0.3, 3.0), 0.2)

@@ -7,7 +7,9 @@ the next (`Lag`) and kept free.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import deque
+from dataclasses import dataclass, field
+from statistics import median
 
 from milepost.play.protocol import Go
 
@@ -19,7 +21,11 @@ _LEAST_SECONDS = 0.02
 _SHARES = 3.0
 """The engine never takes more than so many even shares: else a slow machine eats up the clock."""
 _FORGET = 0.8
-"""A lag that is not seen again counts for so much less with each move."""
+"""A lag that is not seen again counts for so much less with each move, down to the usual one."""
+_SEEN = 5
+"""The usual lag is the median of so many."""
+_RESERVE = 2.0
+"""So many lags stay on the clock: the next one may be greater."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +65,8 @@ class Lag:
     """What a move costs besides the search and the waiting that was meant, in seconds."""
 
     seconds: float = 0.0
-    """The greatest that was seen lately."""
+    """What to keep free: the usual lag, or more where it was greater lately."""
+    _seen: deque[float] = field(default_factory=lambda: deque(maxlen=_SEEN))
     _answered: tuple[int, float, float] | None = None
 
     def answered(self, ply: int, allowed: Budget, meant: float) -> None:
@@ -78,14 +85,23 @@ class Lag:
         self._answered = (ply, (allowed.left or 0.0) + allowed.increment, meant) if known else None
 
     def learn(self, ply: int, allowed: Budget) -> None:
-        """Learn from the clock of the next turn what the last answer cost."""
-        if self._answered is None or allowed.left is None:
+        """Learn from the clock of the next turn what the last answer cost.
+
+        Every turn brings an old lag nearer to the usual one, also where nothing was searched: a
+        machine that stood still once shall not keep the bot from thinking for long.
+        """
+        answered, self._answered = self._answered, None
+        if allowed.left is None:
             return
-        before, left, meant = self._answered
-        self._answered = None
-        lag = left - allowed.left - meant
-        if ply == before + 2 and lag >= 0:  # else another game, or time was added
-            self.seconds = max(lag, _FORGET * self.seconds)
+        self.seconds *= _FORGET
+        if answered is not None:
+            before, left, meant = answered
+            lag = left - allowed.left - meant
+            if ply == before + 2 and lag >= 0:  # else another game, or time was added
+                self._seen.append(lag)
+                self.seconds = max(lag, self.seconds)
+        if len(self._seen) > _SEEN // 2:  # else one halt would be the usual
+            self.seconds = max(median(self._seen), self.seconds)
 
     def search_seconds(self, allowed: Budget) -> float | None:
         """Return how long the engine may search; None = no limit, 0 or less = not at all."""
@@ -93,4 +109,5 @@ class Lag:
             return None
         if allowed.fair is None:  # a fixed time for the move
             return allowed.most
-        return min(allowed.most, _SHARES * allowed.fair) - self.seconds
+        safe = (allowed.left or 0.0) - _RESERVE * self.seconds
+        return min(allowed.most, _SHARES * allowed.fair, safe) - self.seconds
