@@ -6,9 +6,9 @@
 
 TURNS are turns tables (`milepost turns`) of the games; which of their turns count is what the store
 holds. Phases are measured on the calibration's own population, pools with `stockfish15.1-bullet`:
-on random turns, and with ``--whole`` also on games of which another store holds all turns of a
-side. Pools come with a page of their tables and the chart of the time controls. Two draws of turns
-from the same games are combined by their precision.
+on random turns; the time controls, with ``--whole``, also on games of which another store holds all
+turns of a side. Pools come with a page of their tables and the chart of the time controls. Two
+draws of turns from the same games are combined by their precision.
 """
 
 from __future__ import annotations
@@ -133,16 +133,29 @@ def phases(name: str, names: list[str], store: str, source: str) -> dict[str, An
 
 
 def pools(names: list[str], store: str, whole: list[list[str]]) -> dict[str, Any]:
-    """Shifts of pools by bands of rating, and how the same accounts play at each speed."""
+    """Shifts of pools by bands of rating, and how the same accounts play at each speed.
+
+    A band is read from random turns alone: with whole games one account would make most of it.
+    Speeds are differences within accounts, so there the whole games count too.
+    """
     calibration = mp.load_calibration(POOL_CALIBRATION)
-    parts = [read(names, store, calibration)]
-    parts += [read([each], folder, calibration, whole=True) for each, folder in whole]
+    drawn = read(names, store, calibration)
+    parts = [drawn, *(read([each], folder, calibration, whole=True) for each, folder in whole)]
     table = pl.concat(parts, how="diagonal_relaxed").unique(["game_id", "ply"], maintain_order=True)
-    return pools_of(table, climb(Spreads.from_table(table), calibration.map.path), calibration)
+    ladder = climb(Spreads.from_table(table), calibration.map.path)
+    server = np.array([not is_elo(pool) for pool in table["pool"]])
+    cells = speed_cells(table.filter(server), calibration, ladder.take(server))
+    first = np.arange(len(table)) < len(drawn)  # the rows of the random turns come first
+    return {
+        "calibration": calibration.name,
+        "pools": bands_of(table.filter(first), ladder.take(np.flatnonzero(first))),
+        "speeds": rounded(curve_of_cells(cells)),
+        "accounts": rounded(without_names(cells)),
+    }
 
 
-def pools_of(table: pl.DataFrame, ladder: Ladder, calibration: Calibration) -> dict[str, Any]:
-    """The same of decisions and their ladder."""
+def bands_of(table: pl.DataFrame, ladder: Ladder) -> dict[str, list[dict[str, Any]]]:
+    """Shifts of pools by bands of rating."""
     found: dict[str, list[dict[str, Any]]] = {}
     rating = table["mover_elo"].cast(pl.Float64).to_numpy()
     for pool in sorted(table["pool"].unique()):
@@ -153,14 +166,7 @@ def pools_of(table: pl.DataFrame, ladder: Ladder, calibration: Calibration) -> d
             shift = shift_of(table, ladder, here)
             if shift.known:
                 found.setdefault(pool, []).append({"from": low, "to": high, **shift.to_dict()})
-    server = np.array([not is_elo(pool) for pool in table["pool"]])
-    cells = speed_cells(table.filter(server), calibration, ladder.take(server))
-    return {
-        "calibration": calibration.name,
-        "pools": found,
-        "speeds": rounded(curve_of_cells(cells)),
-        "accounts": rounded(without_names(cells)),
-    }
+    return found
 
 
 def combined(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
