@@ -13,8 +13,8 @@ from milepost.choice.spreads import Floats
 DEPTH: Final = 12
 """Plies of the deep look: one line, the best move alone."""
 LEAST_HONEST: Final = 30
-"""Honest performances that must have been looked at deep before the look counts in E. Below, a
-model wrong in some kind of position would not have shown itself yet, and people would pay for it."""
+"""Honest performances that must have been looked at deep before the look counts in E. With
+fewer, a model wrong in some kind of position would not have shown itself, and people would pay."""
 MIDDLE, UNIT = 2200.0, 400.0
 """Lines over the rating: at 2200, and by how much they rise with 400 points."""
 

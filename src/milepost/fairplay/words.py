@@ -62,8 +62,8 @@ def ratio_text(ln_e: float) -> str:
 def not_counted(pull: DeepPull) -> str:
     """Say why E leaves a deep look out."""
     return (
-        f"E leaves the deep look out: only {len(pull.ln_e)} honest performances have been looked at "
-        f"so deep, and {LEAST_HONEST} are wanted."
+        f"E leaves the deep look out: only {len(pull.ln_e)} honest performances have been looked "
+        f"at so deep, and {LEAST_HONEST} are wanted."
     )
 
 
