@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import polars as pl
 
 from milepost.history import History
 from milepost.history.numerics.gaussians import below
+from milepost.history.result import NameWarning
 from milepost.papers.experiment import (
     FAILS,
     HOLDS,
@@ -48,7 +50,9 @@ def run(folder: Folder) -> Outcome:
     wider = gaps.filter(pl.col("sd_within") > pl.col("sd_before")).height
     widest = gaps.filter(pl.col("sd_within") > pl.max_horizontal("sd_before", "sd_after")).height
     fischer = {year: history.skill(_FISCHER, year).sd for year in (1972, 1982, 1992)}
-    played = points.filter(pl.col("player") == _FISCHER, pl.col("time").is_between(1973, 1991))
+    played = history.curves.filter(
+        pl.col("player") == _FISCHER, pl.col("time").is_between(1973, 1991)
+    )
     findings = (
         decide(
             "2007-ends",
@@ -156,10 +160,12 @@ def _gaps(history: History) -> pl.DataFrame:
     )
     busy = _years_with_games(history, gaps)
     gaps = gaps.filter(~busy)
-    middle = [
-        history.skill(player, (first + last) / 2).sd
-        for player, first, last in gaps.select("player", "time", "next_time").iter_rows()
-    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NameWarning)  # these are keys
+        middle = [
+            history.skill(player, (first + last) / 2).sd
+            for player, first, last in gaps.select("player", "time", "next_time").iter_rows()
+        ]
     return gaps.rename({"sd": "sd_before"}).with_columns(
         sd_within=pl.Series(middle, dtype=pl.Float64)
     )

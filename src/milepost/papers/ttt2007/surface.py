@@ -8,6 +8,7 @@ import polars as pl
 
 from milepost.history import TTT, History, SkippedResultsWarning, fit_history
 from milepost.history.draw_share import naive_log_evidence
+from milepost.history.fit import FarRatingsWarning
 from milepost.papers.experiment import FAILS, HOLDS, MissingDataError, Outcome, experiment
 from milepost.papers.folder import Folder
 from milepost.papers.ledger.answers import decide
@@ -135,5 +136,7 @@ def _whole(folder: Folder) -> pl.DataFrame:
 def _fit(games: pl.DataFrame, beta: float, tau: float) -> History:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SkippedResultsWarning)
+        # At the ends of the surface skills run far away: that is what it shows.
+        warnings.simplefilter("ignore", FarRatingsWarning)
         model = TTT(mu=PAPER["mu"], sigma=PAPER["sigma"], beta=beta, tau=tau, draw="share")
         return fit_history(games, model)
