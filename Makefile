@@ -7,7 +7,7 @@ RUN := $(VENV)/bin
 SETUP := scripts/setup.sh
 LINT = $(RUN)/ruff check . && $(RUN)/ruff format --check . && $(RUN)/mypy
 
-.PHONY: demo check test slow bench docs pages pictures screenshots format requirements clean
+.PHONY: demo check test slow bench bench-all docs pages pictures screenshots format requirements clean
 
 demo: $(VENV)/.run
 	$(SETUP) engine
@@ -32,7 +32,12 @@ slow: $(VENV)/.dev
 	$(RUN)/pytest -n 2 --dist loadfile -q --times=build/times
 	$(RUN)/python scripts/write_slow.py build/times
 
+# All goals in one run of about ten minutes, and one table of them in docs/benchmarks.md. Nothing else should run.
 bench: $(VENV)/.dev
+	$(RUN)/python benchmarks/run.py
+
+# Every benchmark with all its parts; takes an hour and an engine.
+bench-all: $(VENV)/.dev
 	@for script in benchmarks/bench_*.py; do echo "== $$script"; $(RUN)/python "$$script" || exit 1; done
 
 # The documentation as a site: build/docs/index.html. Nothing is fetched when it is read.

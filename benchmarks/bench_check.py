@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from record import record
 
 import milepost as mp
 from milepost.errors import MilepostError
@@ -45,6 +46,7 @@ def main() -> None:
     """Measure."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
+    parser.add_argument("--no-engine", action="store_true", help="do not time the engine")
     given = parser.parse_args()
     games = given.data / "events" / "1919_fsfm2018.pgn"
     store = given.data / "analysis" / "events"
@@ -54,6 +56,10 @@ def main() -> None:
     mp.check(games, store)  # kernels are compiled once on a machine
     reading, decisions = timed(lambda: mp.decisions(games, store))
     checking, found = timed(lambda: mp.check(decisions))
+    record("check turns", len(decisions) / checking)
+    print(f"check, warm: {len(decisions) / checking:,.0f} turns a second of one core")
+    if given.no_engine:
+        return
     turns = mp.read_turns(games)[0].filter(
         ~(pl.col("book") | pl.col("only_move") | pl.col("repetition"))
     )

@@ -29,6 +29,7 @@ from pathlib import Path
 os.environ["POLARS_MAX_THREADS"] = "1"  # before polars is imported: one core against one core
 
 import chess.pgn
+from record import record
 
 from milepost.api.games import Target, write_results, write_turns
 from milepost.games.pgn.blocks import Reading, cut_batches
@@ -122,6 +123,8 @@ def _compare_headers(name: str, file: Path, repeats: int) -> None:
 
     reader()  # once for free: imports
     ours, whole, plain = _medians(repeats, reader, command, theirs)
+    record(f"headers {name}", plain / ours)
+    record(f"results {name}", plain / whole)
     print(
         f"  {name:18} read_headers {plain * 1e6:6.1f} us a game; our reader {plain / ours:5.2f}"
         f" times as fast; the whole command (keys, duplicates, Parquet) {plain / whole:5.2f} times"
@@ -152,6 +155,7 @@ def _compare_turns(name: str, file: Path, work: Path, repeats: int) -> None:
         return run
 
     two, one, plain, bare = _medians(repeats, ours(2), ours(1), theirs(True), theirs(False))
+    record(f"turns {name}", plain / two)
     print(
         f"  {name:18} two processes {plain / two:5.2f} times plain python-chess"
         f" ({bare / two:4.2f} if that writes no FEN); one process {plain / one:5.2f} times"

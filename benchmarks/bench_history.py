@@ -35,6 +35,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from record import record
 
 from milepost.history import TTT, TTTD, Sweeping, fit_history
 from milepost.history.models import make_model
@@ -135,8 +136,8 @@ def plain_sweeps(games: pl.DataFrame, repeats: int) -> tuple[list[float], int]:
     return times[:repeats], len(times)
 
 
-def packages(games: pl.DataFrame, repeats: int) -> None:
-    """Measure ours beside the other packages."""
+def packages(games: pl.DataFrame, repeats: int, *, quick: bool = False) -> None:
+    """Measure ours beside the other packages; kickscore, which takes minutes, only if not quick."""
     games = games.head(FIRST)
     print(f"1. {games.height:,} games")
     fit_history(games.head(2000), TTT(first_mover=LEAD, draw="share"))
@@ -147,7 +148,8 @@ def packages(games: pl.DataFrame, repeats: int) -> None:
     print(f"   {shown(plain)} without; without it {needed} sweeps are needed")
     _beside_ttt(games, plain, [taken / games.height * 1e9 / needed for taken, _ in found], repeats)
     _beside_whr(games, repeats)
-    _beside_kickscore(games)
+    if not quick:
+        _beside_kickscore(games)
 
 
 def _missing(package: str) -> bool:
@@ -174,6 +176,7 @@ def _beside_ttt(
     times = [spent(history.iteration) / part * 1e9 for _ in range(repeats)]
     print(f"   trueskillthroughtime, on {part:,} of the games: {shown(times)} ns a game and sweep;")
     ratios = [a / median(plain) for a in times]
+    record("history ttt", ratios)
     print(f"   a plain sweep of ours is {shown(ratios)} times as fast (its time in proportion),")
     ratios = [a / b for a, b in zip(times, shares, strict=True)]
     print(f"   the way to the fixed point {shown(ratios)} times (as many sweeps as ours without")
@@ -210,6 +213,7 @@ def _beside_whr(games: pl.DataFrame, repeats: int) -> None:
         for _ in range(repeats)
     ]
     inner = [sweeps_of(games)[0] for _ in range(repeats)]
+    record("history whr", [theirs / t for t in whole])
     print(
         f"   whr: {10 * needed} iterations; the whole of ours, from table to curves, is "
         f"{shown([theirs / t for t in whole])} times as fast,"
@@ -299,6 +303,8 @@ def table(games: pl.DataFrame | None, repeats: int) -> None:
                 f"{told['memory']:.0f} MB, evidence {told['evidence']:.6f} a game"
             )
     ratios = [b / a for a, b in zip(taken["ttt"], taken["ttt-d"], strict=True)]
+    record("history table", taken["ttt"])
+    record("history ttt-d", ratios)
     print(f"   ttt-d takes {shown(ratios, '.2f')} times as long as ttt")
 
 
@@ -345,6 +351,7 @@ def workers(games: pl.DataFrame | None, repeats: int) -> None:
             means[number] = state.chains.belief[:, 1] / state.chains.belief[:, 0]
             sweeps[number] = done.sweeps
     ratios = [a / b for a, b in zip(taken[1], taken[2], strict=True)]
+    record("history threads", ratios)
     apart = float(np.abs(means[1] - means[2]).max())
     print(
         f"4. two threads are {shown(ratios, '.2f')} times as fast as one on {records.games:,} games"
@@ -357,6 +364,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--only", choices=PARTS, help="one part")
     parser.add_argument("--repeats", type=int, default=3, help="how often each is timed")
+    parser.add_argument("--quick", action="store_true", help="without kickscore")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.child:
@@ -366,7 +374,8 @@ def main() -> None:
     if games is None:
         print("there is no ../shared/data/otb_results.parquet: simulated games")
     if arguments.only in (None, "packages"):
-        packages(simulated(FIRST) if games is None else games, arguments.repeats)
+        chosen = simulated(FIRST) if games is None else games
+        packages(chosen, arguments.repeats, quick=arguments.quick)
     for name, part in (("table", table), ("scaling", scaling), ("workers", workers)):
         if arguments.only in (None, name):
             part(games, arguments.repeats)

@@ -132,6 +132,8 @@ def main() -> None:
     if given.power is not None:
         power = json.loads(given.power.read_text(encoding="utf-8"))["rows"]
         honest = replace(honest, power=tuple(power))
+    if given.caution:
+        honest = replace(honest, caution=given.caution)
     if given.deep is not None:
         pull = json.loads(given.deep.read_text(encoding="utf-8"))["pull"]
         honest = replace(honest, deep=DeepPull.from_dict(pull))

@@ -167,8 +167,7 @@ def combined(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
     """Two draws of turns from the same games as one.
 
     The draws share their players, whose distance from their ratings is a part of the error: so the
-    error of a band is not made smaller than the smaller of the two. Differences of one account's
-    speeds have no such part.
+    error of a band is not made smaller than the smaller of the two.
     """
     if first["calibration"] != second["calibration"]:
         raise SystemExit("the two draws were read with different calibrations")
@@ -188,24 +187,14 @@ def combined(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
                 "games": max(band["games"] for band in bands),
                 "players": max(band["players"] for band in bands),
             })  # fmt: skip
+    # Turns of one account may be in both draws, so a speed is read from the surer of the two.
     speeds = []
     for speed in SPEEDS:
         rows = [row for draw in (first, second) for row in draw["speeds"] if row["speed"] == speed]
-        if not rows:
-            continue
-        turns = sum(row["turns"] for row in rows)
-        accounts = max(row["accounts"] for row in rows)
-        value, se = 0.0, 0.0
-        if speed != AGAINST:
-            weights = np.array([row["se"] ** -2 for row in rows])
-            value = float(weights @ [row["difference"] for row in rows] / weights.sum())
-            se = float(weights.sum() ** -0.5)
-        speeds.append({
-            "speed": speed, "turns": turns, "accounts": accounts, "difference": round(value, 1),
-            "se": round(se, 1), "low": round(value - 1.96 * se, 1),
-            "high": round(value + 1.96 * se, 1),
-        })  # fmt: skip
-    accounts = [row for draw in (first, second) for row in draw.get("accounts", [])]
+        if rows:
+            # Rapid itself has no error: there the draw of more turns is shown.
+            speeds.append(min(rows, key=lambda row: (row["se"], -row["turns"])))
+    accounts = second.get("accounts", [])
     calibration = first["calibration"]
     return {"calibration": calibration, "pools": found, "speeds": speeds, "accounts": accounts}
 

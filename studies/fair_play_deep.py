@@ -29,13 +29,13 @@ import milepost as mp
 from milepost.choice.spreads import Ints
 from milepost.fairplay import words
 from milepost.fairplay.deep_look import (
-    DeepPull,
     DeepSimulator,
     DeepTurns,
     deep_turns,
     ln_mean,
     measure_pull,
 )
+from milepost.fairplay.deep_pull import DeepPull
 from milepost.fairplay.honest import honest_players
 from milepost.fairplay.juries import best_moves
 from milepost.fairplay.performances import Board, Performance, make_board, performance
@@ -143,6 +143,35 @@ def rates(those: list[DeepTurns]) -> list[dict[str, Any]]:
     return rows
 
 
+STRETCHES = ((1, 20), (21, 40), (41, 999))
+"""Move numbers, from and to."""
+
+
+def by_stretch(
+    those: list[tuple[Performance, Ints, DeepPull]],
+) -> list[dict[str, Any]]:
+    """How often the deep move is played by stretch of the game, beside what honest players do."""
+    parts = []
+    for real, deep, pull in those:
+        turns = deep_turns(real, deep)
+        number = real.board.table["move_number"].to_numpy()[real.rows][deep >= 0]
+        b = pull.tilt(np.array([real.rating]), turns.agree)[:, 0]
+        chance = turns.p * np.exp(b) / (1 - turns.p + turns.p * np.exp(b))
+        parts.append(np.stack([number, turns.hit, chance]))
+    number, hit, chance = np.concatenate(parts, axis=1)
+    rows = []
+    for first, last in STRETCHES:
+        here = (number >= first) & (number <= last)
+        if here.any():
+            spread = float(np.sqrt((chance * (1 - chance))[here].sum()))
+            rows.append(
+                {"moves": [first, last], "turns": int(here.sum()),
+                 "played": float(hit[here].mean()), "honest": float(chance[here].mean()),
+                 "z": float((hit - chance)[here].sum()) / spread}
+            )  # fmt: skip
+    return rows
+
+
 def study_pull(given: argparse.Namespace) -> dict[str, Any]:
     """Measure the pull, and the ratios of honest performances with that of the others."""
     found = honest_performances(given)
@@ -166,22 +195,24 @@ def study_pull(given: argparse.Namespace) -> dict[str, Any]:
                 look.each_game(look.played), lengths, strict=True
             ) if turns_of >= LEAST_TURNS_OF_A_GAME]  # fmt: skip
         tell(f"{name}: {[round(row['ln_e'], 2) for row in rows[-len(those) :]]}")
+    pairs = [each for those in found.values() for each in those]
     pull = measure_pull(everybody, given.depth, deep_setups(given.deep, given.depth)[0])
-    ln_e = []
+    honest: list[float] = []
     for those in found.values():
         for real, deep in those:
             look = DeepSimulator(real, deep, pull)
-            ln_e.append(look.evidence(look.played).ln_e)
+            honest.append(look.evidence(look.played).ln_e)
     made = {**pull.made, "events": sorted(found), "plan": given.plan,
             "calibration": given.calibration}  # fmt: skip
     shipped = DeepPull(
-        pull.depth, pull.agreed, pull.other, pull.sd, pull.setup, pull.rests_on, np.sort(ln_e),
+        pull.depth, pull.agreed, pull.other, pull.sd, pull.setup, pull.rests_on, np.sort(honest),
         made,
     )  # fmt: skip
     return {
         "calibration": given.calibration,
         "pull": shipped.to_dict(),
         "rates": rates(everybody),
+        "by_stretch": by_stretch([(real, deep, pull) for real, deep in pairs]),
         "measured_on_others": {"performances": about_e(whole), "player_games": about_e(games)},
         "rows": rows,
     }
@@ -210,7 +241,8 @@ def study_engines(given: argparse.Namespace) -> dict[str, Any]:
                      "ln_e": real.evidence.ln_e, "ln_e_deep": evidence.ln_e,
                      "ln_e_deep_worst": evidence.ln_e_worst,
                      "ln_e_mean": ln_mean(real.evidence.ln_e, evidence.ln_e),
-                     "index": 50 + 5 * real.scored.combined}
+                     "index": 50 + 5 * real.scored.combined,
+                     "by_stretch": by_stretch([(real, mine, pull)])}
                 )  # fmt: skip
                 tell(str(rows[-1]))
     return {"calibration": given.calibration, "engines": rows}
@@ -223,7 +255,7 @@ def study_power(given: argparse.Namespace) -> dict[str, Any]:
     by the ratio with the deep look and, in the same draws, without it.
     """
     pull = DeepPull.from_dict(json.loads(given.pull.read_text(encoding="utf-8"))["pull"])
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name, those in honest_performances(given).items():
         for real, deep in those:
             rng = np.random.default_rng([2011, len(rows)])
@@ -291,6 +323,14 @@ def _ratio(ln_e: float) -> str:
     return words.ratio_text(ln_e)
 
 
+def _stretches(rows: list[dict[str, Any]]) -> str:
+    return "; ".join(
+        f"moves {row['moves'][0]}–{row['moves'][1] if row['moves'][1] < 999 else ''} "
+        f"({row['turns']:,} turns) {row['played']:.2f}, {row['honest']:.2f}, {row['z']:+.1f}"
+        for row in rows
+    )
+
+
 def _pull_lines(figures: dict[str, Any]) -> list[str]:
     pull, honest = figures["pull"], figures["measured_on_others"]
     lines = [
@@ -314,6 +354,9 @@ def _pull_lines(figures: dict[str, Any]) -> list[str]:
             for row in (mine[True], mine[False])
         ]
         lines.append(f"| {low}– | {' | '.join(cells)} |")
+    if "by_stretch" in figures:
+        told = _stretches(figures["by_stretch"])
+        lines += ["", f"By stretch of the game (played, as the pull says, z): {told}."]
     errors = pull["made"]["errors"]
     lines += [
         "",
@@ -357,6 +400,10 @@ def _engine_lines(figures: dict[str, Any]) -> list[str]:
         f"{_ratio(row['ln_e_mean'])} |"
         for row in figures["engines"]
     ]
+    for row in figures["engines"]:
+        if row["against"] == 2700 and "by_stretch" in row:
+            lines += ["", f"{row['engine']} as 2700, by stretch of the game: "
+                      + _stretches(row["by_stretch"]) + "."]  # fmt: skip
     return lines
 
 

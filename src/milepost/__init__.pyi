@@ -5,12 +5,10 @@ from .analysis.jury import Member as Member
 from .analysis.plans import Plan as Plan
 from .analysis.plans import make_plan as make_plan
 from .analysis.store.store import EvaluationStore as EvaluationStore
-from .api.agents import RowEngine as RowEngine
 from .api.agents import compare_models as compare_models
 from .api.agents import fit_agent as fit_agent
 from .api.agents import fit_agents as fit_agents
 from .api.agents import fit_line as fit_line
-from .api.agents import fit_rows as fit_rows
 from .api.agents import follow as follow
 from .api.analyses import Analysis as Analysis
 from .api.analyses import analyse as analyse
@@ -28,6 +26,8 @@ from .api.decisions import decisions as decisions
 from .api.fairplay import Check as Check
 from .api.fairplay import CheckPlan as CheckPlan
 from .api.fairplay import check as check
+from .api.fit_rows import RowEngine as RowEngine
+from .api.fit_rows import fit_rows as fit_rows
 from .api.games import Target as Target
 from .api.games import select_games as select_games
 from .api.games import write_games as write_games
@@ -37,7 +37,6 @@ from .api.games import write_turns as write_turns
 from .api.histories import History as History
 from .api.histories import fit_history as fit_history
 from .api.histories import load_history as load_history
-from .api.histories import tune as tune
 from .api.matches import Contender as Contender
 from .api.matches import Match as Match
 from .api.matches import MatchRules as MatchRules
@@ -61,6 +60,7 @@ from .api.review_result import Review as Review
 from .api.second_look import SecondLook as SecondLook
 from .api.sites import Sites as Sites
 from .api.sites import sites as sites
+from .api.tunings import tune as tune
 from .choice.agent import Agent as Agent
 from .choice.depths import DepthScheme as DepthScheme
 from .choice.spreads import Spreads as Spreads

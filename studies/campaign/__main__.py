@@ -63,6 +63,7 @@ def main() -> None:
     parser.add_argument("--inputs", type=int, default=100_000)
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--only", choices=("inputs", "faults"))
+    parser.add_argument("--command", action="append", default=[], help="faults of this one only")
     parser.add_argument("--show", action="store_true", help="what was tried so far; try no more")
     parser.add_argument("--again", nargs=3, metavar=("KIND", "SEED", "NUMBER"))
     parser.add_argument("--batch", nargs=5, help=argparse.SUPPRESS)
@@ -107,7 +108,7 @@ def main() -> None:
         lines.append("")
     if given.only != "inputs":
         lines += ["| fault | command | tried | survived | seconds |", "|---|---|---|---|---|"]
-        found = run_faults(given.work, given.seed, given.kills)
+        found = run_faults(given.work, given.seed, given.kills, given.command)
         for fault in known_faults(given.work) if given.show else found:
             failed += fault.tried - fault.survived
             lines.append(

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -79,6 +79,8 @@ class Command:
     """Its arguments, given the folder of inputs and that of outputs."""
     digest: Callable[[Path], str]
     """What must be the same in the end."""
+    program: str = HASTY
+    """What is run with these arguments."""
 
 
 def _bytes_of(folder: Path) -> str:
@@ -117,12 +119,31 @@ def commands(inputs: Path) -> dict[str, Command]:
         "rate": lambda _, o: [*rate, "-o", str(o / "ratings.csv")],
         "check": lambda _, o: [*check, "--store", _copied(o), "-o", str(o / "checks.csv")],
         "spreads": lambda _, o: ["spreads", *rate[1:], "-o", str(o / "s.parquet")],
+        "select": lambda _, o: ["select", str(games), "--elo", "2500", "--elo-within", "500",
+                                "-o", str(o / "s.csv"), "-q"],
+        "calibrate": lambda _, o: ["calibrate", *rate[1:], "--maps", "line", "--folds", "2",
+                                   "--repeats", "1", "--name", "x", "-o", str(o / "c.json")],
     }  # fmt: skip
     found = {"analyse": Command(
         "analyse", lambda _, o: [*analyse, "--store", str(o / "store")], _rows_of_store
     )}  # fmt: skip
     found |= {name: Command(name, words, _bytes_of) for name, words in made.items()}
     found["check"] = Command("check", made["check"], _checks)
+    found["serve"] = Command(
+        "serve",
+        lambda _, o: [str(SAMPLE / "games.pgn"), store, str(o / "bench"), str(o / "told.json")],
+        lambda o: hashlib.sha256((o / "told.json").read_bytes()).hexdigest(),
+        "from studies.campaign.serving import main; main()",
+    )
+    engine = shutil.which("stockfish") or "/usr/games/stockfish"
+    if Path(engine).exists():
+        contenders = [f"--uci {engine} --nodes {nodes}" for nodes in (50, 200)]
+        found["match"] = Command(
+            "match",
+            lambda _, o: ["match", *contenders, "--games", "4", "--seed", "3", "-j", "1", "-q",
+                          "-o", str(o / "m.pgn")],
+            lambda o: hashlib.sha256((o / "m.pgn").read_bytes()).hexdigest(),
+        )  # fmt: skip
     return found
 
 
@@ -156,9 +177,9 @@ def make_inputs(folder: Path, times: int) -> None:
     engine.chmod(0o755)
 
 
-def _start(words: list[str], **options: object) -> subprocess.Popen[bytes]:
+def _start(words: list[str], program: str = HASTY, **options: object) -> subprocess.Popen[bytes]:
     return subprocess.Popen(  # type: ignore[call-overload, no-any-return]
-        [sys.executable, "-c", HASTY, *words],
+        [sys.executable, "-c", program, *words],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         start_new_session=True,
@@ -166,9 +187,9 @@ def _start(words: list[str], **options: object) -> subprocess.Popen[bytes]:
     )
 
 
-def _run(words: list[str], **options: object) -> tuple[int, str, float]:
+def _run(words: list[str], program: str = HASTY, **options: object) -> tuple[int, str, float]:
     begun = time.monotonic()
-    process = _start(words, **options)
+    process = _start(words, program, **options)
     _, told = process.communicate(timeout=600)
     return process.returncode, told.decode("utf-8", "replace"), time.monotonic() - begun
 
@@ -183,7 +204,7 @@ def disturb(
     with tempfile.TemporaryDirectory(prefix="campaign-") as name:
         out = Path(name)
         words = command.words(inputs, out)
-        process = _start(words)
+        process = _start(words, command.program)
         # Sometimes early, most often while it works; kills of an analysis wait for a shard.
         time.sleep(chance.uniform(0.15, 1.0) * seconds)
         number = signal.Signals[how]
@@ -200,7 +221,7 @@ def disturb(
             return f"{how} ended with {process.returncode}: {text[-300:]}"
         if "Traceback" in text and "milepost" in text and process.returncode > 0:
             return f"{how}: {text[-300:]}"
-        code, told_again, _ = _run(words)
+        code, told_again, _ = _run(words, command.program)
         if code != 0:
             return f"the run after {how} ended with {code}: {told_again[-300:]}"
         if command.digest(out) != wanted:
@@ -213,11 +234,13 @@ def known_faults(work: Path) -> list[Fault]:
     return [Fault(**json.loads(path.read_text())) for path in sorted(work.glob("fault-*.json"))]
 
 
-def run_faults(work: Path, seed: int, kills: int) -> Iterator[Fault]:
+def run_faults(work: Path, seed: int, kills: int, only: Sequence[str] = ()) -> Iterator[Fault]:
     """Try every fault with every command; what is in the folder is not tried again."""
     inputs = work / "inputs"
     make_inputs(inputs, times=2)
     for command in commands(inputs).values():
+        if only and command.name not in only:
+            continue
         plan = {"SIGKILL": kills, "SIGTERM": max(1, kills // 5), "SIGHUP": max(1, kills // 10)}
         plan["SIGINT"] = max(1, kills // 10)
         wanted, usual = "", 0.0
@@ -226,7 +249,7 @@ def run_faults(work: Path, seed: int, kills: int) -> Iterator[Fault]:
             if not record.exists():
                 if not wanted:
                     with tempfile.TemporaryDirectory() as name:
-                        code, told, usual = _run(command.words(inputs, Path(name)))
+                        code, told, usual = _run(command.words(inputs, Path(name)), command.program)
                         if code:
                             raise SystemExit(f"{command.name} fails undisturbed: {told}")
                         wanted = command.digest(Path(name))
@@ -242,7 +265,7 @@ def run_faults(work: Path, seed: int, kills: int) -> Iterator[Fault]:
                 fault.seconds = time.monotonic() - begun
                 record.write_text(json.dumps(asdict(fault)))
             yield Fault(**json.loads(record.read_text()))
-    trials = {
+    trials = {} if only else {
         "file size limit": limited, "small and read-only disks": small_disks,
         "two runs on one store": together, "reader leaves (SIGPIPE)": reader_leaves,
     }  # fmt: skip
@@ -262,6 +285,8 @@ def _one(name: str, trial: Callable[[Path], tuple[str, str | None]], inputs: Pat
     return Fault(name, command, tried, tried if problem is None else 0, time.monotonic() - begun)
 
 
+NO_LIMITS = ("check", "serve", "match")
+"""Commands that need more room from the start: a store of their own, sets, a journal of games."""
 LIMITED = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192)); "
 
 
@@ -284,7 +309,7 @@ def refused(command: Command, inputs: Path, out: Path, before: str = "") -> str 
 def limited(inputs: Path) -> tuple[str, str | None]:
     """Every command with room for 8 kB a file: one line, exit code 1, nothing half-written."""
     problems = []
-    chosen = {name: each for name, each in commands(inputs).items() if name != "check"}
+    chosen = {name: each for name, each in commands(inputs).items() if name not in NO_LIMITS}
     for command in chosen.values():
         with tempfile.TemporaryDirectory(prefix="campaign-") as name:
             problems.append(refused(command, inputs, Path(name), LIMITED))
@@ -294,7 +319,7 @@ def limited(inputs: Path) -> tuple[str, str | None]:
 def small_disks(inputs: Path) -> tuple[str, str | None]:
     """A disk of 16 kB, and one that may only be read, where they can be mounted."""
     problems = []
-    chosen = {name: each for name, each in commands(inputs).items() if name != "check"}
+    chosen = {name: each for name, each in commands(inputs).items() if name not in NO_LIMITS}
     for options in ("size=16k", "size=16k,ro"):
         for command in chosen.values():
             with tempfile.TemporaryDirectory(prefix="campaign-") as name:

@@ -13,7 +13,8 @@ import pytest
 from tests.history.samples import simulated
 
 import milepost as mp
-from milepost.api.histories import champions, choose
+from milepost.api.champions import champions
+from milepost.api.chosen_results import choose
 from milepost.errors import InputError
 from milepost.history import Game, Model, NameWarning
 from milepost.io.progress import Progress

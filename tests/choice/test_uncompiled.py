@@ -19,6 +19,7 @@ def everything() -> dict[str, list[float]]:
     """Probabilities, derivatives, projections and fits of a few models on tiny spreads."""
     from milepost.choice import Agent, ChoiceModel, Spreads
     from milepost.choice.evaluation.evaluate import evaluate, ln_probabilities, prepare
+    from milepost.choice.evaluation.ladder import evaluate_ladder
     from milepost.fit import AgentModel, fit_agent, fit_reference
 
     table = [[[0.1, 0.4, 0.5], [0.7, 0.2, 0.5], [0.0, -0.4, -1.0]], [[0.1, 0.0, 0.2]] * 2]
@@ -38,6 +39,10 @@ def everything() -> dict[str, list[float]]:
             parts = [np.exp(ln_probabilities(model, prepared, theta))]
             parts += [getattr(said, each).ravel() for each in vars(said)]
             answer[f"{model.name} {name}"] = np.concatenate(parts).tolist()
+    blend = ChoiceModel(ratio="blend", utilities=("loss", "first"))
+    rows = blend.start() + np.outer(np.arange(4), np.eye(len(blend.parameters))[0]) / 5
+    ladder = evaluate_ladder(blend, prepare(filled, blend), rows, np.eye(len(rows[0]))[[0] * 4])
+    answer["ladder"] = np.concatenate(ladder).ravel().tolist()
     lists = [[0.1 * (k % 3), 0.05 * (k % 7) - 0.3, -0.2 * (k % 5)] for k in range(12)]
     many = Agent(0.2, 0.8).simulate(Spreads.from_lists(lists, [0] * 12), np.random.default_rng(3))
     answer["simulated"] = many.chosen.tolist()

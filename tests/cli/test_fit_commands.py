@@ -38,9 +38,11 @@ def test_a_table_of_any_trade_is_fitted_by_its_columns(decisions: Path, tmp_path
     out = tmp_path / "fits.parquet"
     code, shown, _ = run(
         "fit", decisions, "--map", FIELDS, "--by", "doctor", *PLAIN, "--method", "likelihood",
-        "--set", "c=1", "-o", out,
+        "--set", "c=1", "-o", out, "--plot", tmp_path / "who.svg",
     )  # fmt: skip
     assert code == 0
+    assert shown.startswith("Dr Ash chooses better than the second best, Dr Birch: probability ")
+    assert "Dr Dogwood" in (tmp_path / "who.svg").read_text(encoding="utf-8")
     table = pl.read_parquet(out)
     assert table["doctor"].to_list() == list(doctors.DOCTORS)
     assert table.columns == ["doctor", *FITS.names]

@@ -183,3 +183,15 @@ def test_pages_use_the_present_names_of_options() -> None:
                 f"{page.name}: {name} {old}" for old in moved.RENAMED.get(name, {}) if old in words
             ]
     assert not stale
+
+
+def test_every_command_with_an_input_says_what_it_holds_in_memory() -> None:
+    from tests.cli.runner import run_inside
+    from tests.test_house import all_commands
+
+    from milepost.cli import guide
+
+    named = set(guide.MEMORY) | set(guide.NO_INPUT)
+    assert named == set(all_commands())
+    said = run_inside("rate", "--help").stdout.decode()
+    assert "Memory: All turns are held, about 6 kB each" in " ".join(said.split())

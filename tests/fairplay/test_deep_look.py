@@ -56,7 +56,7 @@ def test_the_pull_of_known_people_is_found_again() -> None:
     those = []
     for rating in np.linspace(1500, 2800, 60):
         p = rng.uniform(0.05, 0.9, 300)
-        agree = (rng.random(300) < 0.6) * 1.0
+        agree = np.where(rng.random(300) < 0.6, 1.0, 0.0)
         x = (rating - 2200) / 400
         b = np.where(agree == 1, 0.4 + 0.1 * x, 0.9 + 0.2 * x) + 0.4 * rng.standard_normal()
         chance = p * np.exp(b) / (1 - p + p * np.exp(b))

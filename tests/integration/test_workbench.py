@@ -68,7 +68,7 @@ def done_set(browser: Any, served: Served, games: Path) -> str:
     page.wait_for_url("**/sets/*")
     set_id: str = page.url.rsplit("/", 1)[1]
     other = page.context.new_page()  # a second tab
-    other.set_default_timeout(120_000)
+    other.set_default_timeout(600_000)
     other.goto(page.url)
     for tab in (page, other):
         tab.wait_for_selector("[data-state=done]")

@@ -103,7 +103,7 @@ def open_page(browser: Any, served: Served, **options: Any) -> Any:
 
     context.route("**/*", judge)
     page = context.new_page()
-    page.set_default_timeout(120_000)
+    page.set_default_timeout(600_000)
     wrong: list[str] = []
     page.wrong = wrong
     page.on("pageerror", lambda error: wrong.append(str(error)))

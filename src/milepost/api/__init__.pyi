@@ -1,8 +1,11 @@
 from . import agents as agents
 from . import analyses as analyses
 from . import bridges as bridges
+from . import champions as champions
+from . import chosen_results as chosen_results
 from . import decisions as decisions
 from . import fairplay as fairplay
+from . import fit_rows as fit_rows
 from . import games as games
 from . import histories as histories
 from . import matches as matches
@@ -11,3 +14,4 @@ from . import play as play
 from . import ratings as ratings
 from . import review as review
 from . import sites as sites
+from . import tunings as tunings

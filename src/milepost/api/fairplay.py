@@ -411,7 +411,8 @@ def _deep_moves(
     rows = rated.table.select(
         pl.col("mover_elo").is_not_null() & pl.col("mover").is_not_null()
     ).to_series()
-    return stored_deep_moves(read, store, honest.deep)[rows.to_numpy()]
+    moves: Ints = stored_deep_moves(read, store, honest.deep)[rows.to_numpy()]
+    return moves
 
 
 def _enough(deep: Ints | None, real: Performance) -> Ints | None:

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import polars as pl
 
 from milepost import history as stage
+from milepost.api.chosen_results import choose
 from milepost.api.evidence import named_as_in, read_evidence
 from milepost.errors import InputError
-from milepost.games.load import read_results
-from milepost.games.results.choose import ChosenResults, are_chess, choose_results, white_of
-from milepost.games.results.from_table import parse_mapping
+from milepost.games.results.choose import ChosenResults
 from milepost.history.career import BEST_WINS, Career, career_of
 from milepost.history.doubles import likely_doubles
 from milepost.history.field import (
@@ -39,18 +38,14 @@ from milepost.history.models import (
     model_type,
 )
 from milepost.history.periods import checked_period as check_period
-from milepost.history.result import MOST_SD
 from milepost.history.scales import SCALES, printed_elo
 from milepost.history.sweeping import Sweeping
 from milepost.history.teams.game import Game
-from milepost.history.tuning.search import free_numbers, read_axes, search_limit
-from milepost.history.tuning.tune import Tuning, parse_values
 from milepost.io.files import write_text
 from milepost.io.progress import Report
 from milepost.io.provenance import provenance
 from milepost.io.shown import percent
-from milepost.io.sources import Sources, find_sources
-from milepost.tables import RESULTS, as_frame
+from milepost.io.sources import find_sources
 
 if TYPE_CHECKING:
     import altair as alt
@@ -59,30 +54,20 @@ __all__ = [
     "ASSUMPTION",
     "NORMS",
     "SCALES",
-    "Champions",
     "ChosenResults",
     "History",
     "Moves",
     "NormRule",
     "Sweeping",
-    "Tuning",
     "about",
-    "champions",
     "check_period",
     "choose",
     "fit_history",
     "fit_on_cluster",
-    "free_numbers",
     "load_history",
     "model_and_sweeping",
-    "parse_values",
     "percent",
     "pool_levels",
-    "read_axes",
-    "search_limit",
-    "tunable",
-    "tune",
-    "tuning_provenance",
 ]
 
 Paths: TypeAlias = str | Path | Iterable[str | Path]
@@ -471,160 +456,6 @@ def load_history(folder: str | Path) -> History:
     return _whole(stage.load_history(folder), made if isinstance(made, dict) else {}, ())
 
 
-@dataclass(frozen=True)
-class Champions:
-    """The champions' skill by results, as figures that come with the package."""
-
-    curves: pl.DataFrame
-    """The champions' curves, as charts take them: see `milepost.report.history_curves`."""
-    best: pl.DataFrame
-    """The highest peak of each of the best players: player, year, Elo, ±, games (of that year)."""
-    games: int
-    """How many results they rest on."""
-    lines: tuple[str, ...]
-    """How to read the Elos."""
-
-
-def champions() -> Champions:
-    """Return the champions' skill through time, in Elo: figures that come with the package.
-
-    They are made by ``scripts/write_champions.py`` of a history of results over the board.
-    """
-    from importlib.resources import files
-
-    from milepost.report.history_curves import pieces_of
-
-    data = files("milepost") / "data"
-    about = json.loads((data / "champions.json").read_text(encoding="utf-8"))
-    table = pl.read_csv((data / "champions.csv").read_bytes())
-    nothing = pl.lit(None, dtype=pl.Float64)
-    curves = pieces_of(
-        # A year of a few games is often a namesake's.
-        table.filter(pl.col("player").is_in(about["champions"]) & (pl.col("games") >= 5)).select(
-            "player", pl.col("year").cast(pl.Float64).alias("time"), "mean", "sd", "games",
-            nothing.alias("margin_mean"), nothing.alias("margin_sd"),
-        )
-    )  # fmt: skip
-    order = {name: place for place, name in enumerate(about["champions"])}
-    curves = curves.sort(pl.col("player").replace_strict(order), "time")
-    well_known = (pl.col("games") >= 20) & (pl.col("sd") <= MOST_SD * about["beta"])
-    best = table.filter(well_known).sort("mean", descending=True).unique(
-        "player", maintain_order=True
-    )  # fmt: skip
-    best = best.select(
-        "player", "year", pl.col("mean").round(0).cast(pl.Int64).alias("Elo"),
-        pl.col("sd").round(0).cast(pl.Int64).alias("±"), "games",
-    )  # fmt: skip
-    return Champions(curves, best, about["games"], tuple(about["scale"]))
-
-
-def tune(
-    results: Any,
-    model: TTT | TTTD | None = None,
-    *,
-    vary: Mapping[str, Any],
-    period: str | float = "year",
-    by: str = "evidence",
-    window: int = 3,
-    start: Any = None,
-    optimise: bool = False,
-    evaluations: int | None = None,
-    sweeping: Sweeping | None = None,
-    progress: Report | None = None,
-) -> Tuning:
-    """Try a grid of a history's numbers on results, and refine the best: see `history.tune`.
-
-    Parameters
-    ----------
-    results
-        Files, a frame, or what `choose` returned.
-    model, vary, period, by, window, start, optimise, evaluations, sweeping
-        See `milepost.history.tune`.
-    progress
-        Called after each point.
-    """
-    chosen = choose(results)
-    return stage.tune(
-        chosen.table, model, vary=vary, period=period, by=by, window=window, start=start,
-        optimise=optimise, evaluations=evaluations, sweeping=sweeping, progress=progress,
-    )  # fmt: skip
-
-
-def choose(
-    results: Any,
-    *,
-    mapping: str | Mapping[str, str] | None = None,
-    keep_names: bool = False,
-    aliases: Any = None,
-    keep_duplicates: bool = False,
-    skip_fast: bool = False,
-    first: int | None = None,
-    last: int | None = None,
-    progress: Report | None = None,
-) -> ChosenResults:
-    """Read the results for a history, and leave out fast games and other years if asked.
-
-    Parameters
-    ----------
-    results
-        Files, or a frame with the columns of a results table.
-    mapping
-        For tables, and frames: which columns hold time, player_1, player_2, score. The names of a
-        frame are left as they are.
-    keep_names
-        For tables: leave the players' names as they are.
-    aliases
-        A table with the columns spelling and name: who is who.
-    keep_duplicates
-        For games: keep those that are there twice.
-    skip_fast
-        Leave out fast games.
-    first, last
-        Only the results of these years, both included.
-    progress
-        Called while PGN is read.
-
-    Raises
-    ------
-    InputError
-        If something cannot be read, or nothing is left.
-    """
-    if isinstance(results, ChosenResults):
-        return results
-    if isinstance(results, Mapping):
-        results = pl.DataFrame(results)
-    bounds: dict[str, Any] = {"skip_fast": skip_fast, "first": first, "last": last}
-    wanted = parse_mapping(mapping) if isinstance(mapping, str) else dict(mapping or {})
-    sources = find_sources(results) if _are_paths(results) else None
-    if sources is None and not wanted and _is_results_table(results):
-        if keep_names or aliases is not None or keep_duplicates:
-            raise InputError("names and duplicates are settled when files are read: give files")
-        table, lost = RESULTS.conform(results), 0
-    else:
-        table, errors = read_results(
-            results if sources is None else sources,
-            mapping=wanted or None, keep_names=keep_names or sources is None, aliases=aliases,
-            keep_duplicates=keep_duplicates, progress=progress,
-        )  # fmt: skip
-        lost = errors.filter(pl.col("kind").is_in(["broken", "unreadable"])).height
-    white = white_of(wanted)
-    if white is not None and table["first_mover"].null_count() == len(table):
-        table = table.with_columns(first_mover=pl.lit(white, dtype=pl.Int8))
-    chosen = choose_results(table, **bounds)
-    choices = {
-        "map": mapping, "keep_names": keep_names, "keep_duplicates": keep_duplicates,
-        "aliases": str(aliases) if isinstance(aliases, str | Path) else aliases is not None or None,
-        **chosen.choices,
-    }  # fmt: skip
-    return replace(
-        chosen,
-        choices=choices,
-        chess=white is not None or are_chess(table),
-        inputs=() if sources is None else tuple(sources.about()),
-        lost=lost,
-    )
-
-
 def model_and_sweeping(
     name: str, settings: Mapping[str, Any], *, chess: bool = False
 ) -> tuple[Model, Sweeping | None]:
@@ -655,30 +486,6 @@ def model_and_sweeping(
     if sweeping is not None and not isinstance(base, TTT | TTTD):
         raise InputError(f"the model {name} makes one pass: it has no {', '.join(sorted(told))}")
     return replace(base, **options), sweeping
-
-
-def tunable(
-    name: str, settings: Mapping[str, Any], *, chess: bool = False
-) -> tuple[TTT | TTTD, Sweeping | None]:
-    """Return what `model_and_sweeping` does, of the models that can be tuned.
-
-    Raises
-    ------
-    InputError
-        If it is none of them.
-    """
-    model, sweeping = model_and_sweeping(name, settings, chess=chess)
-    if not isinstance(model, TTT | TTTD):
-        raise InputError(f"expected the model ttt or ttt-d, got {name}")
-    return model, sweeping
-
-
-def tuning_provenance(
-    chosen: ChosenResults, model: Model, vary: Mapping[str, Any], how: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return what the table of a tuning says about how it was made."""
-    options = {**described(model), **vary, **how, **chosen.choices}
-    return provenance("tune", options, [dict(each) for each in chosen.inputs])
 
 
 def pool_levels(history: stage.History) -> pl.DataFrame:
@@ -734,17 +541,3 @@ def about(history: stage.History) -> str:
 def _whole(found: stage.History, made: Mapping[str, Any], said: tuple[str, ...]) -> History:
     parts = {part.name: getattr(found, part.name) for part in fields(stage.History)}
     return History(**parts, made=made, said=said)
-
-
-def _is_results_table(results: Any) -> bool:
-    """Whether a frame is a results table as it is; "1-0", or dates as text, have to be read."""
-    frame = as_frame(results)
-    if not {"time", "player_1", "player_2", "score"} <= set(frame.columns):
-        return not {"white", "black", "result"} <= set(frame.columns)
-    return not any(frame[name].dtype == pl.String for name in ("time", "score"))
-
-
-def _are_paths(results: Any) -> bool:
-    if isinstance(results, str | Path | Sources):
-        return True
-    return isinstance(results, list | tuple) and all(isinstance(r, str | Path) for r in results)

@@ -80,7 +80,8 @@ class Ratings:
     def _short(self) -> pl.DataFrame:
         intervals = ["low", "high", "player_low", "player_high"]
         wanted = [*self.by, "rating", *intervals, "n", "games", "elo", "warnings"]
-        return self.shown.select(wanted)
+        points = pl.col("rating", *intervals, "elo")
+        return self.shown.select(wanted).with_columns(points.round(0).cast(pl.Int64))
 
     def to_pandas(self) -> Any:
         """Return the table as a pandas frame."""

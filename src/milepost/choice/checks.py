@@ -113,7 +113,9 @@ def depth_columns(
     infinite = np.isinf(table)
     if infinite.any():
         infinite &= ~padding[:, None]
-        _refuse(infinite.any(axis=1), np.where(infinite, table, 0.0).sum(axis=1), offsets)
+        _refuse(
+            np.asarray(infinite.any(axis=1)), np.where(infinite, table, 0.0).sum(axis=1), offsets
+        )
     # Padding is padding at every depth.
     table[padding] = -np.inf
     names = tuple(depths) if depths is not None else tuple(range(1, table.shape[1] + 1))

@@ -43,6 +43,65 @@ PURPOSES: dict[str, frozenset[str]] = {
 }  # fmt: skip
 """Headings for options in a long help; what is named nowhere is the command's own."""
 
+_STREAMED = (
+    "Games are read one after the other: it does not grow with the files, but with the longest "
+    "stretch without a game, about 40 bytes for each of its bytes."
+)
+_TURNS = (
+    "All turns are held, about 6 kB each, and 30 kB more for each of at most 20,000 that are "
+    "worked on at once."
+)
+_DECISIONS = "All decisions are held, about 40 kB for a turn of chess with values at ten depths."
+_SAVED = "The saved history is held, about 420 bytes for each player and period."
+_STORE = "At most all evaluations of the store are held, several times their size on disk."
+
+MEMORY: dict[str, str] = {
+    "games": _STREAMED,
+    "results": _STREAMED + " Of every game a digest is kept, to find duplicates.",
+    "turns": _STREAMED,
+    "players": _STREAMED + " The names are held.",
+    "select": "The tags of all games are held.",
+    "analyse": "The positions that are still to do are held; evaluations go to the store as "
+    "they come.",
+    "spreads": "All turns are held, about 6 kB each.",
+    "rate": _TURNS,
+    "check": _DECISIONS,
+    "review": _DECISIONS,
+    "likelihood": _DECISIONS,
+    "calibrate": _DECISIONS,
+    "fit": _DECISIONS,
+    "fit-line": _DECISIONS,
+    "models": _DECISIONS,
+    "personify": _DECISIONS,
+    "fit-row": "One row is held at a time.",
+    "follow": "One decision is held at a time, and the posteriors.",
+    "history": "All results are held, about 240 bytes a game; with --cluster each machine holds "
+    "those of its own slices.",
+    "tune": "All results are held, about 240 bytes a game.",
+    "inflation": _SAVED,
+    "rank": _SAVED,
+    "predict": _SAVED,
+    "compare": _SAVED,
+    "career": _SAVED,
+    "search": _SAVED,
+    "norm": _SAVED,
+    "plot": _SAVED,
+    "store info": _STORE,
+    "store verify": _STORE,
+    "store compact": _STORE,
+    "store merge": _STORE,
+    "store endgames": _STORE,
+    "store export": _STORE,
+    "store import": _STORE,
+    "serve": "Each set of games is worked on in a process of its own, which may take as much as "
+    "the limits of the workbench allow; the server itself keeps no games.",
+    "reproduce": "All turns of an experiment are held, about 6 kB each.",
+    "book": "All positions of the book are held.",
+    "match": "The games that were played are held.",
+}
+"""What a command holds in memory; those that take no input of a size of their own are not here."""
+NO_INPUT = ("calibrations", "demo", "guess", "play")
+
 Examples = tuple[tuple[str, str], ...]
 
 EXAMPLES: dict[str, Examples] = {

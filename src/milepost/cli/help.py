@@ -94,7 +94,11 @@ class Command(TyperCommand):
                 formatter.write_dl([(_option(param), _described(param)) for param in group])
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        _write_examples(guide.EXAMPLES.get(guide.name_of(ctx), ()), formatter)
+        name = guide.name_of(ctx)
+        if name in guide.MEMORY:
+            formatter.write_paragraph()
+            formatter.write_text(f"Memory: {guide.MEMORY[name]}")
+        _write_examples(guide.EXAMPLES.get(name, ()), formatter)
 
 
 def pointing(gone: Mapping[str, str]) -> type[Command]:

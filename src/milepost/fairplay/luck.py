@@ -57,7 +57,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 from scipy.optimize import brentq
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from milepost.choice.spreads import Floats, Ints
 from milepost.errors import InputError
@@ -377,7 +377,7 @@ def mirror_p(z: float, reference: npt.ArrayLike) -> tuple[float, float]:
     honest = np.asarray(reference, dtype=np.float64)
     floor = 1.0 / (len(honest) + 1)
     found = (1 + int((honest <= z).sum())) * floor
-    return max(float(norm.cdf(z)), found), floor
+    return max(float(ndtr(z)), found), floor
 
 
 def measure_result_pull(
@@ -636,7 +636,7 @@ def _mirror(
         "gap": gap / total,
         "gap_se": float(np.sqrt(variance)) / total,
         "z": z,
-        "p": float(norm.cdf(z)),
+        "p": float(ndtr(z)),
     }
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 import polars as pl
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 from milepost.choice.spreads import Floats, Ints
 from milepost.errors import InputError
@@ -239,7 +239,7 @@ def _bands(
     for low in sorted((rows["elo"] // BAND * BAND).unique().to_list()):
         part = rows.filter((pl.col("elo") >= low) & (pl.col("elo") < low + BAND))
         squares = float((part["z"] ** 2).sum())
-        if len(part) < _LEAST_IN_BAND or squares <= float(chi2.isf(_DOUBT, len(part))):
+        if len(part) < _LEAST_IN_BAND or squares <= float(chdtri(len(part), _DOUBT)):
             continue
         for extra in np.arange(10.0, 301.0, 10.0):
             wider = replace(honest, bands=((low, low + BAND, float(extra)),))

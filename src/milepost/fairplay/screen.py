@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 import polars as pl
-from scipy.stats import beta, norm, poisson
+from scipy.special import betaincinv, ndtr, ndtri, pdtrc
 
 from milepost.choice.spreads import Floats
 from milepost.fairplay.performances import Performance
@@ -104,22 +104,22 @@ def event_as_a_whole(performances: Sequence[Performance]) -> EventAsAWhole | Non
     # How z moves with the event, in its standard deviations.
     pulls = np.array([_event_pull(each) for each in performances])
     variance = float((1 - np.minimum(pulls**2, 1.0)).sum() + pulls.sum() ** 2) / count**2
-    half = 5 * float(norm.isf(0.025)) * np.sqrt(variance)
+    half = 5 * float(ndtri(0.975)) * np.sqrt(variance)
     order = np.sort(z)
     place = np.arange(1, count + 1)
     quantiles = pl.DataFrame(
         {
-            "expected": norm.ppf((place - 0.5) / count),
+            "expected": ndtri((place - 0.5) / count),
             "found": order,
-            "low": norm.ppf(beta.ppf(0.025, place, count + 1 - place)),
-            "high": norm.ppf(beta.ppf(0.975, place, count + 1 - place)),
+            "low": ndtri(betaincinv(place, count + 1 - place, 0.025)),
+            "high": ndtri(betaincinv(place, count + 1 - place, 0.975)),
         }
     )
     rows = []
     for level in LEVELS:
-        expected = count * float(norm.sf((level - 50) / 5))
+        expected = count * float(ndtr((50 - level) / 5))
         found = int((50 + 5 * z >= level).sum())
-        chance = float(poisson.sf(found - 1, expected)) if found else 1.0
+        chance = float(pdtrc(found - 1, expected)) if found else 1.0
         rows.append({"index": level, "expected": expected, "found": found, "chance": chance})
     best = max(z)
     return EventAsAWhole(
@@ -129,7 +129,7 @@ def event_as_a_whole(performances: Sequence[Performance]) -> EventAsAWhole | Non
         mean_high=50 + half,
         quantiles=quantiles,
         counts=pl.DataFrame(rows),
-        largest_p=float(-np.expm1(count * np.log1p(-norm.sf(best)))),
+        largest_p=float(-np.expm1(count * np.log1p(-ndtr(-best)))),
         discoveries=e_discoveries(np.exp([min(each.evidence.ln_e, 600) for each in performances])),
     )
 

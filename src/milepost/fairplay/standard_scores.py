@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtr, ndtri
 
 from milepost.choice.evaluation.evaluate import Prepared, evaluate, ln_probabilities
 from milepost.choice.spreads import Floats, Ints
@@ -144,11 +144,11 @@ class Scored:
     @property
     def p(self) -> float:
         """Probability that an honest player does as well or better, by the normal law."""
-        return float(norm.sf(self.combined))
+        return float(ndtr(-self.combined))
 
     def power(self, share: float, false_alarms: float) -> float:
         """Return the probability to notice a share of helped turns, by the normal law."""
-        return float(norm.sf(norm.isf(false_alarms) - share * self.shift))
+        return float(ndtr(ndtri(false_alarms) + share * self.shift))
 
 
 def score(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy import stats
+from scipy.special import stdtrit
 
 from milepost.choice.agent import Agent
 from milepost.choice.model import ChoiceModel
@@ -145,7 +145,7 @@ class FitResult(Shown):
         """
         check_level(level)
         degrees = max(self.n_groups - int(self.free.sum()), 1)
-        reach = float(stats.t.ppf(0.5 + level / 2, degrees))
+        reach = float(stdtrit(degrees, 0.5 + level / 2))
         answer = {}
         for name, error in self.standard_errors.items():
             centre = self.theta[self.model.parameters.index(name)]

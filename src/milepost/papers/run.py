@@ -150,28 +150,31 @@ def write_index(known: Iterable[Experiment], done: Iterable[Done], out: Path) ->
         here = now.get(each.name)
         state = "" if here is None or not here.reason else f"{here.state}: {here.reason}"
         row: dict[str, Any] = {"experiment": each.name, "paper": each.paper, "about": each.title}
-        counts = {"holds": 0, "does not hold": 0, "too little data": 0}
+        counts: Mapping[str, int | None] = dict.fromkeys(counts_of(()))
         if result is not None and not state:
             links[each.name] = f"{each.name}/index.html"
-            for finding in findings_of(result):
-                counts[finding.verdict] += 1
-                claims.append({
+            findings = findings_of(result)
+            counts = counts_of(findings)
+            claims += [
+                {
                     "experiment": each.name, "claim": finding.claim, "found": finding.found,
                     "verdict": finding.verdict,
-                })  # fmt: skip
+                }
+                for finding in findings
+            ]  # fmt: skip
             state = f"{result['n']:,} {result['unit']}"
         overview.append({**row, **counts, "data": state or "not run"})
     pages = pl.DataFrame({"page": ["ledger"], "about": ["every claim, its rule and its result"]})
     sections: list[Text | Table | Chart] = [
         Table("Pages", pages, links={"ledger": "ledger.html"}),
-        Table("Experiments", pl.DataFrame(overview), links=links),
+        Table("Experiments", pl.DataFrame(overview, infer_schema_length=None), links=links),
     ]
     if claims:
         sections.append(Table("Claims", pl.DataFrame(claims), links=links))
-    total = {verdict: sum(row[verdict] for row in overview) for verdict in counts_of(())}
-    lead = ", ".join(f"{number} {verdict}" for verdict, number in total.items())
+    total = {verdict: sum(row[verdict] or 0 for row in overview) for verdict in counts_of(())}
     made = {"made_by": f"milepost {__version__}", "command": "reproduce"}
-    page = Page("The papers' claims, tested", tuple(sections), made, lead=f"Claims: {lead}.")
+    lead = f"Claims: {said_counts(total)}."
+    page = Page("The papers' claims, tested", tuple(sections), made, lead=lead)
     write_page(page, out / "index.html")
     return out / "index.html"
 
@@ -182,6 +185,17 @@ def counts_of(findings: Iterable[Finding]) -> dict[str, int]:
     for finding in findings:
         counts[finding.verdict] += 1
     return counts
+
+
+_SEVERAL = {"holds": "hold", "does not hold": "do not hold"}
+
+
+def said_counts(counts: Mapping[str, int]) -> str:
+    """Return in words how many findings have each verdict."""
+    return ", ".join(
+        f"{number} {verdict if number == 1 else _SEVERAL.get(verdict, verdict)}"
+        for verdict, number in counts.items()
+    )
 
 
 def findings_of(result: Mapping[str, Any]) -> list[Finding]:

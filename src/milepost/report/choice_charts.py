@@ -34,7 +34,7 @@ def losses_chart(losses: pl.DataFrame, title: str = "") -> alt.TopLevelMixin:
     across = "mean loss on the same decisions (further left is better)"
     scale = alt.Scale(zero=True)
     base = alt.Chart(shown).encode(y=rows)
-    chart: alt.LayerChart = alt.layer(
+    chart = alt.layer(
         base.mark_rule(strokeWidth=3, color=PALETTE[0], opacity=0.4).encode(
             x=alt.X("low:Q", title=across, scale=scale), x2="high:Q"
         ),

@@ -99,5 +99,5 @@ def evidence_caution(history: History) -> str:
     return (
         "this history explains less than the share of draws alone does "
         f"({evidence:.4f} against {naive:.4f} nats a game): its answers say little. There may be "
-        "too few games for each player, or the numbers of the model do not fit (milepost tune)"
+        "too few games for each player, or the settings do not suit them (milepost tune)"
     )

@@ -37,7 +37,9 @@ def gaps_chart(groups: pl.DataFrame) -> alt.TopLevelMixin:
     scale = alt.Scale(domain=[-reach, reach])
     base = alt.Chart(frame)
     bars = base.mark_rule(strokeWidth=5, color=PALETTE[0], opacity=0.45).encode(
-        y=y, x=alt.X("from:Q", scale=scale, title="Elo above equals"), x2="to:Q"
+        y=y,
+        x=alt.X("from:Q", scale=scale, title="Elo above equals", axis=alt.Axis(format="d")),
+        x2="to:Q",
     )
     points = base.mark_point(size=110, color=PALETTE[0], opacity=1).encode(
         y=y, x=alt.X("gap:Q", scale=scale)
@@ -68,7 +70,7 @@ def trend_chart(trend: pl.DataFrame) -> alt.TopLevelMixin:
     colour = alt.Color("pool:N", legend=None if trend["pool"].n_unique() == 1 else alt.Legend())
     band = base.mark_area(opacity=0.2).encode(
         x=x,
-        y=alt.Y("low:Q", title="Elo", scale=alt.Scale(zero=False)),
+        y=alt.Y("low:Q", title="Elo", scale=alt.Scale(zero=False), axis=alt.Axis(format="d")),
         y2="high:Q",
         color=colour,
     )

@@ -90,7 +90,12 @@ def rating_sentences(view: ReviewView) -> list[str]:
     told = []
     share = f"{view.level:.0%}"
     for row in view.summary.iter_rows(named=True):
-        turns = f"{row['turns']:,} turns of {row['games']} games"
+        turns = f"{row['turns']:,} turns in {row['games']} games"
+        if row["decided"]:
+            turns = (
+                f"{row['turns']:,} of {row['turns'] + row['decided']:,} turns in {row['games']} "
+                "games (in the others one side was far ahead)"
+            )
         if row["rating"] is None:
             told.append(f"{row['pool']}: no rating ({turns}; {row['warnings'] or 'no bound'}).")
             continue
@@ -176,7 +181,7 @@ def _groups_table(title: str, frame: pl.DataFrame, name: str, note: str = "") ->
     ]
     known = pl.DataFrame(rows, infer_schema_length=None)
     told = (
-        "Behind the stroke: what equals do. Lost: points of the game. Decided: over three pawns "
+        "After the slash: what equals do. Lost: points of the game. Decided: over three pawns "
         "for one side; such turns are not rated."
     )
     return Table(title, known, note=f"{note} {told}".strip(),

@@ -106,7 +106,10 @@ def _problem(error: Exception) -> Problem:
     if isinstance(error, StarletteHTTPException | HTTPException):
         titles = {404: "Not here", 405: "Not in this way"}
         title = titles.get(error.status_code, "Cannot be read")
-        return Problem(error.status_code, title, str(error.detail))
+        detail = str(error.detail)
+        if (error.status_code, detail) == (404, "Not Found"):
+            detail = "There is nothing at this address."
+        return Problem(error.status_code, title, detail)
     return problem_of(error)
 
 

@@ -164,7 +164,7 @@ def test_the_rise_of_competence_is_free_of_bias() -> None:
     # The error of each half's c is its posterior's sd, and the halves lie 600 Elo apart.
     upper = np.asarray(spreads.rating) > 2000
     sds = [fit_reference(spreads.take(half)).sd for half in (upper, ~upper)]
-    stated = float(np.hypot(*sds)) / 6
+    stated = math.hypot(*sds) / 6
     assert abs(np.mean(found) - 100 / 1500) < 3 * stated / 5
     assert np.std(found, ddof=1) == pytest.approx(stated, rel=0.4)
 

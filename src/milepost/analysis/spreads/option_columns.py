@@ -15,6 +15,7 @@ import numpy.typing as npt
 import polars as pl
 
 from milepost.analysis.spreads.option_kernel import describe
+from milepost.analysis.spreads.option_values import as_arrow
 from milepost.tables import CONTEXT, OPTION
 
 KINDS_OF_MOVE = {
@@ -220,7 +221,7 @@ def _move(text: str | None) -> chess.Move | None:
 def _lists(name: str, values: _Floats, offsets: npt.NDArray[np.int64]) -> pl.Series:
     import pyarrow as pa
 
-    array = pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(values))
+    array = pa.LargeListArray.from_arrays(as_arrow(offsets), as_arrow(values))
     series = pl.from_arrow(array)
     assert isinstance(series, pl.Series)
     return series.alias(name)

@@ -144,9 +144,9 @@ def _chunk_values(chunk: pl.DataFrame, mate_pawns: float) -> pl.DataFrame:
     moves = chunk["moves"].explode().gather(order)
     return pl.DataFrame(
         {
-            "moves": _lists(pa.array(moves.to_arrow()).cast(pa.large_string()), width),
-            "values": _lists(pa.array(values), width),
-            "shallow": _lists(pa.array(shallow[order]), width),
+            "moves": _lists(moves.to_arrow().cast(pa.large_string()), width),
+            "values": _lists(as_arrow(values), width),
+            "shallow": _lists(as_arrow(shallow[order]), width),
             "depth_values": _nested(flat[source], list_width, depth),
             "lowered": pl.Series(lowered),
         },
@@ -170,8 +170,13 @@ def _running_minimum(row: _Ints, values: _Floats) -> _Floats:
     return lowest
 
 
+def as_arrow(values: npt.NDArray[Any]) -> Any:
+    """An Arrow array, through polars: pyarrow would load pandas for it, which takes a second."""
+    return pl.Series(values).to_arrow()
+
+
 def _offsets(lengths: _Ints) -> Any:
-    return pa.array(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
+    return as_arrow(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
 
 
 def _lists(values: Any, lengths: _Ints) -> pl.Series:
@@ -179,7 +184,7 @@ def _lists(values: Any, lengths: _Ints) -> pl.Series:
 
 
 def _nested(values: _Floats, inner: _Ints, outer: _Ints) -> pl.Series:
-    known = pa.array(values, mask=np.isnan(values))
+    known = pl.Series(values).fill_nan(None).to_arrow()
     lists = pa.LargeListArray.from_arrays(_offsets(inner), known)
     return _as_series(pa.LargeListArray.from_arrays(_offsets(outer), lists))
 

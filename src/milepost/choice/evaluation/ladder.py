@@ -362,7 +362,8 @@ def _information(
     square = 0.0
     for i in range(size):
         slope = way[i] - way[at]
-        prr = pr[i] * pr[i] / (p[i] + 1e-300)
+        # r is under 1; at the end of the table, where p is 0, it is anything.
+        prr = pr[i] * min(max(pr[i] / (p[i] + 1e-300), 0.0), 1.0)
         mass += pr[i]
         mean += pr[i] * slope
         total += prr
@@ -395,4 +396,5 @@ def _exactly(
                 nearest = i
     # By the option that comes next: ln ℓ of the best may be too small for a number.
     ell = -ln_p[nearest]
-    return ell + kappa * math.log(ell) - below[nearest]
+    value: float = ell + kappa * math.log(ell) - below[nearest]
+    return value

@@ -9,7 +9,7 @@ import typer
 from milepost.cli import options, show
 
 if TYPE_CHECKING:
-    from milepost.api.agents import FitRow, RowOutcome
+    from milepost.api.fit_rows import FitRow, RowOutcome
     from milepost.io.progress import Progress
 
 
@@ -48,10 +48,10 @@ def fit_row(
     A row holds s, c, error and match rate, fitted as in the 2011 paper. Positions already in the
     store are not analysed again. For intervals, other models and groups use milepost fit.
     """
-    from milepost.api import agents
+    from milepost.api import fit_rows as rows
 
-    how = agents.RowEngine(plan, depth, engine, tuple(engine_option or ()))
-    others = agents.rows_of_other_setups(output, how)
+    how = rows.RowEngine(plan, depth, engine, tuple(engine_option or ()))
+    others = rows.rows_of_other_setups(output, how)
     if others:
         some = ", ".join(others[:3]) + (" ..." if len(others) > 3 else "")
         show.say(
@@ -64,7 +64,7 @@ def fit_row(
     def to_the_last(news: Progress) -> None:
         tellers[-1](news)
 
-    outcomes = agents.fit_rows(
+    outcomes = rows.fit_rows(
         inputs,
         output,
         store=store,
@@ -90,7 +90,7 @@ def fit_row(
 
 def _tell(outcome: RowOutcome, results: str, *, quiet: bool) -> None:
     """Say what became of a file."""
-    from milepost.api import agents
+    from milepost.api import fit_rows as rows
 
     name = outcome.filename
     if outcome.errors is not None:
@@ -112,7 +112,7 @@ def _tell(outcome: RowOutcome, results: str, *, quiet: bool) -> None:
             "--replace takes them out",
             err=True,
         )
-    if outcome.what == agents.THERE_ALREADY:
+    if outcome.what == rows.THERE_ALREADY:
         show.say(f"{name}: the very same row is in {results} already", err=True)
     elif not quiet:
         show.say(f"{name}: row {outcome.what} -> {results}", err=True)

@@ -88,9 +88,8 @@ def history(
 
     Writes curves with -o, or keeps the history with --save for rank, compare, plot and others.
 
-    All results are held in memory, about 240 bytes a game. With --cluster, Parquet results are
-    fitted on a Ray cluster in --workers slices of time, and each machine holds the games of its own
-    slices only (needs milepost[cluster]).
+    With --cluster, Parquet results are fitted on a Ray cluster in --workers slices of time, on one
+    machine or several (needs milepost[cluster]).
 
     Chess games get settings of their own. --set preset=plain takes the general ones instead;
     --set preset=chess takes those for chess whatever the games are.

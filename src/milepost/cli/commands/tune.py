@@ -10,7 +10,7 @@ import typer
 from milepost.cli import options, show
 
 if TYPE_CHECKING:
-    from milepost.api.histories import ChosenResults, Tuning
+    from milepost.api.tunings import ChosenResults, Tuning
 
 _ALWAYS = ("beta", "tau")
 """Numbers that are shown at every point; others only if they vary."""
@@ -126,7 +126,7 @@ def tune(
 
     Exits with code 1 if the best point did not converge or the search did not settle.
     """
-    from milepost.api import histories as api
+    from milepost.api import tunings as api
     from milepost.io.files import format_of, write_table
 
     if output is None and form is not None:
@@ -178,7 +178,7 @@ def tune(
 
 def _values(name: str, text: str) -> list[Any]:
     """The values of an option: LOW:HIGH:POINTS, or numbers and words with commas."""
-    from milepost.api.histories import parse_values
+    from milepost.api.tunings import parse_values
     from milepost.errors import InputError
 
     if ":" in text:

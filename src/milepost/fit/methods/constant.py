@@ -15,7 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import optimize, stats
+from scipy import optimize
+from scipy.special import stdtrit
 
 from milepost.choice.evaluation.evaluate import prepare
 from milepost.choice.model import S
@@ -94,7 +95,7 @@ def fit_constant(problem: Problem, *, kind: str = "sandwich") -> ConstantFit:
         return ConstantFit(float(np.exp(top)), nothing, -raw.cost * total, there, solution, unknown)
     covariance, inflation = _joint_covariance(there, solution.moving, top, kind)
     groups = len(np.unique(problem.prepared.spreads.groups[problem.weights > 0]))
-    quantile = stats.t.ppf(0.5 + LEVEL / 2, max(groups - len(solution.moving) - 1, 1))
+    quantile = stdtrit(max(groups - len(solution.moving) - 1, 1), 0.5 + LEVEL / 2)
     ends = profile.ends(top, 0.5 * float(quantile) ** 2 * inflation, (coarse[0], coarse[-1]))
     return ConstantFit(float(np.exp(top)), ends, -raw.cost * total, there, solution, covariance)
 

@@ -23,7 +23,7 @@ import numpy as np
 from scipy.interpolate import PchipInterpolator
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 from milepost.choice.spreads import Floats, Ints
 from milepost.errors import InputError
@@ -355,7 +355,7 @@ class MixedModel:
         level
             Probability of the interval.
         """
-        limit = float(chi2.ppf(level, 1))
+        limit = float(chdtri(1, 1 - level))
         given = dict(fixed or {})
         rooted = name != DISPERSION
         best = fit.components[name]

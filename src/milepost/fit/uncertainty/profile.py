@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from scipy import optimize, stats
+from scipy import optimize
+from scipy.special import chdtri
 
 from milepost.choice.spreads import Floats, Spreads
 from milepost.errors import InputError
@@ -49,7 +50,7 @@ def profile_interval(
     problem = make_problem(spreads, result.model)
     problem = replace(problem, start=result.theta.copy(), free=result.free.copy())
     top = result.log_likelihood
-    fall = float(stats.chi2.ppf(level, 1)) / 2
+    fall = float(chdtri(1, 1 - level)) / 2
     error = result.standard_errors[result.model.parameters[place]]
     if not np.isfinite(error):
         raise InputError(f"the data do not say enough of {name} for an interval")

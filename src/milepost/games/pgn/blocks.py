@@ -157,7 +157,7 @@ class _Text:
             # What follows decides what it is; a read shall never look like the end, though.
             tail_bytes = len(tail.group())
             data, self._held = data[:-tail_bytes], data[-tail_bytes:]
-        if data.count(b"\r") != data.count(b"\r\n"):
+        if b"\r" in data and data.count(b"\r") != data.count(b"\r\n"):
             plain = _CARRIAGE_RETURNS.sub(_line_feeds, data)
             self.changed |= plain != data
             data = plain

@@ -106,8 +106,7 @@ def join(
     if far:
         warnings.warn(
             f"{far:,} of {len(observed):,} sites were taken more than {FAR:.0f} Elo from what the "
-            "history expects of the player: take them again there (milepost rate --sites "
-            "--reference HISTORY_DIR, or milepost.sites, reference=)",
+            "history expects of the player: take the sites again with it as their reference",
             MovesWarning,
             stacklevel=4,
         )

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from milepost.choice.evaluation.evaluate import ln_probabilities, prepare
 from milepost.choice.spreads import Floats, Ints, Spreads
@@ -217,7 +217,7 @@ def reading_error(score: Floats, information: Floats, game: Ints) -> dict[str, A
     se = float("nan")
     if count > 1 and total > 0:
         se = float(np.sqrt((left**2).sum() * count / (count - 1))) / total
-    half = float(norm.ppf(0.5 + LEVEL / 2)) * se
+    half = float(ndtri(0.5 + LEVEL / 2)) * se
     return {
         "n": len(score),
         "games": count,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.stats import binom, norm
+from scipy.special import bdtrc, ndtr
 
 from milepost.choice.evaluation.evaluate import evaluate, prepare
 from milepost.choice.projections import SLIPS
@@ -244,8 +244,8 @@ def judge(gate: pl.DataFrame, said: HeldOut) -> dict[str, Any]:
     """
     refuted = sum(_refuted(gate))
     cells = len(_CRITERIA) * len(gate)
-    beyond = 2 * float(norm.sf(NOISE))
-    chance = float(binom.sf(refuted - 1, cells, beyond))
+    beyond = 2 * float(ndtr(-NOISE))
+    chance = float(bdtrc(refuted - 1, cells, beyond))
     share = said.weights / said.weights.sum()
     slips = {}
     for place, limit in enumerate(SLIPS):

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from milepost.choice.evaluation.evaluate import Evaluated, Prepared, evaluate, prepare
 from milepost.choice.evaluation.summaries import up_share_cross_moments
@@ -37,7 +37,7 @@ MOST_ON_CURVE = 12
 MOST_PANELS = 6
 BAND = 0.95
 """Probability of the bands and bars made here."""
-_REACH = float(norm.ppf(0.5 + BAND / 2))
+_REACH = float(ndtri(0.5 + BAND / 2))
 _MOVES = (8, 12, 16, 20, 25, 30, 35, 40, 50, 60)
 """Last move of each stretch of moves; one more stretch is without end."""
 _LEAST_IN_STRETCH = 10

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from milepost.choice.spreads import Floats
 from milepost.intrinsic.calibration.player_variation import PlayerVariation
@@ -104,7 +104,7 @@ def estimate(
     """
     likelihood = ladder.log_likelihood()
     top = greatest(likelihood)
-    quantile = float(norm.ppf(0.5 + level / 2))
+    quantile = float(ndtri(0.5 + level / 2))
     bounded = ladder.rungs[0] < top < ladder.rungs[-1]
     _, game = np.unique(ladder.groups, return_inverse=True)
     by_turn = ladder.information_at(top) * ladder.weights

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.interpolate import CubicSpline
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from milepost.choice.evaluation.evaluate import evaluate, prepare
 from milepost.choice.spreads import Floats, Spreads
@@ -43,7 +43,7 @@ def estimate_by_reading(
     se_map = float(np.interp(rating, *map_error))
     se = float(np.sqrt(variance + se_map**2))
     se_player = float(np.hypot(se, np.linalg.norm(parts)))
-    quantile = float(norm.ppf(0.5 + level / 2))
+    quantile = float(ndtri(0.5 + level / 2))
     return Estimate(
         rating=rating if inside else float("nan"),
         low=rating - quantile * se,

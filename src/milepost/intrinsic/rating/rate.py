@@ -38,8 +38,8 @@ FEW_TURNS = 100
 """With fewer turns a rating comes with a warning."""
 LEAST_TURNS = 10
 """With fewer turns there is no rating."""
-_AT_ONCE = 60_000
-"""Turns worked on at once: a ladder of so many takes 40 MB."""
+_AT_ONCE = 20_000
+"""Turns worked on at once: with 39 columns and ten depths some 30 kB each."""
 
 
 def rate(

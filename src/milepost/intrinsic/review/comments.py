@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from milepost.analysis.spreads.build import LIMIT_PAWNS
 from milepost.intrinsic.review.turn_costs import GREATEST_PAWNS
@@ -112,7 +112,7 @@ def compare_losses(own: pl.DataFrame, equals: pl.DataFrame) -> dict[str, Any]:
     _, theirs = _mean(equals, "points_lost")
     se = float(np.sqrt(square + theirs))
     if se > 0:
-        row |= {"points_z": -gap / se, "points_p": float(2 * norm.sf(abs(gap) / se))}
+        row |= {"points_z": -gap / se, "points_p": float(2 * ndtr(-abs(gap) / se))}
     return row
 
 

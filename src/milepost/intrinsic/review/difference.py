@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import chi2, norm
+from scipy.special import chdtrc, ndtri
 
 from milepost.choice.spreads import Floats
 from milepost.intrinsic.calibration.player_variation import PlayerVariation
@@ -112,9 +112,9 @@ def difference(
     peak = float(np.interp(value, steps, profile))
     at_zero = float(np.interp(0.0, steps, profile))
     ratio = max(2 * (peak - at_zero), 0.0) / stretch
-    drop = 0.5 * float(norm.ppf(0.5 + level / 2)) ** 2 * stretch
+    drop = 0.5 * float(ndtri(0.5 + level / 2)) ** 2 * stretch
     low, high = _bounds(steps, profile, value, peak - drop)
-    p = float(chi2.sf(ratio, 1))
+    p = float(chdtrc(1, ratio))
     return Difference(*names, value, low, high, p, level, len(first), len(second), games)
 
 

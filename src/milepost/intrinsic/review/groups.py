@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy.stats import norm
+from scipy.special import ndtr, ndtri
 
 from milepost.choice.spreads import Floats, Spreads
 from milepost.errors import InputError
@@ -103,7 +103,7 @@ class Beside:
         weights = self.ladder.take(inside).information_at(found.rating)
         phases = self.baselines.se_of(part["phase"], weights)
         levels = float(np.average(part["level_se"].to_numpy(), weights=weights))
-        quantile = float(norm.ppf(0.5 + level / 2))
+        quantile = float(ndtri(0.5 + level / 2))
         gap = found.rating - self.middle
         # A rating does not depend on where equals stand; the gap to them does.
         below, above = found.rating - found.low, found.high - found.rating
@@ -171,7 +171,7 @@ def _losses(part: pl.DataFrame, calibration: Calibration) -> dict[str, Any]:
         "points_lost": float(lost.sum()) / count,
         "points_expected": float(expected.sum()) / count,
         "points_z": z,
-        "points_p": float(2 * norm.sf(abs(z))),
+        "points_p": float(2 * ndtr(-abs(z))),
     }
 
 

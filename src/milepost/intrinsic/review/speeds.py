@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from milepost.choice.spreads import Spreads
 from milepost.intrinsic.calibration.calibration import Calibration
@@ -83,7 +83,7 @@ def curve_of_cells(cells: pl.DataFrame, *, level: float = 0.95) -> pl.DataFrame:
     left = cells["rating"].to_numpy() - design @ answer
     spare = len(cells) - np.linalg.matrix_rank(design)
     widen = max(1.0, float(weight @ left**2) / spare) if spare > 0 else 1.0
-    quantile = float(norm.ppf(0.5 + level / 2))
+    quantile = float(ndtri(0.5 + level / 2))
     rows = []
     for speed in SPEEDS:
         part = cells.filter(pl.col("speed") == speed)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 from scipy.linalg import cho_factor, cho_solve
-from scipy.stats import norm
+from scipy.special import ndtr, ndtri
 
 from milepost.choice.spreads import Floats
 
@@ -101,7 +101,7 @@ def trend(
     weights = np.exp(np.array(evidence) - max(evidence))
     weights /= weights.sum()
     mean, sd = _mixed(weights, np.array(means), np.array([np.diag(each) for each in covariances]))
-    quantile = float(norm.ppf(0.5 + level / 2))
+    quantile = float(ndtri(0.5 + level / 2))
     table = pl.DataFrame(
         {
             "time": when,
@@ -114,7 +114,7 @@ def trend(
     spare = np.array([max(c[0, 0] + c[-1, -1] - 2 * c[0, -1], 1e-9) for c in covariances])
     change, change_sd = _mixed(weights, moved[:, None], spare[:, None])
     # With no drift at all the level is the same throughout: half a chance either way.
-    rising = float(weights @ np.where(spare > 1e-6, norm.cdf(moved / np.sqrt(spare)), 0.5))
+    rising = float(weights @ np.where(spare > 1e-6, ndtr(moved / np.sqrt(spare)), 0.5))
     value, half = float(change[0]), quantile * float(change_sd[0])
     return Trend(
         table, Change(value, value - half, value + half, rising), float(weights @ np.array(DRIFTS))

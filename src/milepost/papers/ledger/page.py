@@ -16,7 +16,7 @@ from milepost.papers.experiment import HOLDS, Experiment, Finding
 from milepost.papers.ledger.answers import ledger
 from milepost.papers.ledger.claim import Claim
 from milepost.papers.ledger.rules import Above, Outside, Within, holm
-from milepost.papers.run import counts_of, findings_of, read_result
+from milepost.papers.run import counts_of, findings_of, read_result, said_counts
 from milepost.report.pages import Chart, Page, Table, Text, write_page
 
 UNTESTED = "not tested"
@@ -173,7 +173,7 @@ def write_ledger(known: Iterable[Experiment], out: Path) -> Path:
     found = found_in(out, known)
     table = ledger_table(found)
     counts = table.group_by("verdict", maintain_order=True).len()
-    lead = ", ".join(f"{number} {verdict}" for verdict, number in counts.iter_rows())
+    lead = said_counts(dict(counts.sort("len", descending=True).iter_rows()))
     sections: list[Text | Table | Chart] = [
         Text(_ABOUT),
         Text(holm_text(found), "Many claims at once"),
@@ -186,7 +186,8 @@ def write_ledger(known: Iterable[Experiment], out: Path) -> Path:
         if len(shown):
             name = "On the scale of its rule"
             clipped = shown.with_columns(pl.col(name).clip(-4, 4))
-            sections.append(Chart(title, named_points(clipped, "claim", name, "se", rule=rule)))
+            chart = named_points(clipped, "claim", name, "se", rule=rule)
+            sections.append(Chart(f"{title} (points beyond 4 stand at 4)", chart))
     power = [(key, each.power, 0.0) for key, each in found.items() if each.power is not None]
     if power:
         frame = pl.DataFrame(power, schema=["claim", "Power", "se"], orient="row")

@@ -163,10 +163,14 @@ function vega() {
 }
 
 // A table that is wider than the screen says so.
-for (const part of document.querySelectorAll(".wide")) {
-  new ResizeObserver(() => part.classList.toggle("more", part.scrollWidth > part.clientWidth + 1))
-    .observe(part);
+function measure() {
+  for (const part of document.querySelectorAll(".wide")) {
+    part.classList.toggle("more", part.scrollWidth > part.clientWidth + 1);
+  }
 }
+measure();
+window.addEventListener("resize", measure);
+document.addEventListener("toggle", measure, true); // what was folded has a width now
 
 // Keys on the page of a game go where its links go.
 const turns = document.querySelector("[data-turns-nav]");
