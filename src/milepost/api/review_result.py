@@ -22,7 +22,7 @@ from milepost.intrinsic.review.groups import (
 )
 from milepost.intrinsic.review.trend import Change
 from milepost.io.files import write_table
-from milepost.io.shown import interval_text
+from milepost.io.shown import estimate_text
 
 USUAL_DIFFERENCES = (("endgame", "opening"), ("white", "black"))
 """Compared on every page."""
@@ -79,7 +79,7 @@ class Review:
         for row in self.summary.iter_rows(named=True):
             told = "not rated"
             if row["rating"] is not None:
-                told = f"{row['rating']:.0f} ({interval_text(row['low'], row['high'])})"
+                told = estimate_text(row["rating"], row["low"], row["high"])
             lines.append(f"  {row['pool']}: {told}, {row['turns']:,} turns, {row['games']} games")
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
 

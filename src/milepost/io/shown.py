@@ -28,6 +28,21 @@ def interval_text(
     return f"{'at least' if bounds[0] == low else 'at most'} {texts[0]}"
 
 
+def estimate_text(
+    value: float, low: float | None, high: float | None, *, form: str = ".0f", to: str = " to "
+) -> str:
+    """Return an estimate with its interval; without both bounds, the interval alone.
+
+    Where few data leave one side open, the best value lies far out, and says nothing by itself.
+
+    >>> estimate_text(2054, 1875, 2223, to="-"), estimate_text(134, -math.inf, 1667)
+    ('2054 (1875-2223)', 'at most 1667')
+    """
+    between = interval_text(low, high, form=form, to=to)
+    bounded = all(end is not None and math.isfinite(end) for end in (low, high))
+    return f"{round(value) + 0.0:{form}} ({between})" if bounded else between
+
+
 def percent(probability: float, finest: float = 0.001) -> str:
     """Return a probability in per cent, or that it lies beyond the finest that can be told."""
     if 0.0 < probability < finest:

@@ -13,7 +13,7 @@ import polars as pl
 from milepost.games.turns.notation import numbered
 from milepost.intrinsic.review.difference import Difference
 from milepost.intrinsic.review.trend import Change
-from milepost.io.shown import interval_text
+from milepost.io.shown import estimate_text, interval_text
 from milepost.report.pages import Board, Boards, Chart, Fold, Page, Section, Table, Text, write_page
 from milepost.report.review_charts import gaps_chart, trend_chart
 
@@ -100,14 +100,14 @@ def rating_sentences(view: ReviewView) -> list[str]:
             told.append(f"{row['pool']}: no rating ({turns}; {row['warnings'] or 'no bound'}).")
             continue
         text = (
-            f"{row['pool']}: the moves are worth {row['rating']:.0f} Elo "
-            f"({share} interval {_range(row['low'], row['high'])}; for the player's strength "
-            f"{_range(row['player_low'], row['player_high'])}), by {turns}."
+            f"{row['pool']}: the moves are worth "
+            f"{_range_of(row['rating'], row['low'], row['high'])} Elo ({share} interval; for the "
+            f"player's strength {_range(row['player_low'], row['player_high'])}), by {turns}."
         )
         if row["pool_rating"] is not None:
             text += (
-                f" That is about {row['pool_rating']:.0f} on {row['pool']} "
-                f"({_range(row['pool_low'], row['pool_high'])})"
+                f" On {row['pool']} that is about "
+                f"{_range_of(row['pool_rating'], row['pool_low'], row['pool_high'])}"
             )
             text += f"; the games give {row['own_rating']:.0f}." if row["own_rating"] else "."
         elif row["own_rating"] is not None:
@@ -317,7 +317,7 @@ def _range_of(value: float | None, low: float | None, high: float | None, *, sig
         -> str | None:  # fmt: skip
     if value is None:
         return None
-    text = f"{value:{'+' if sign else ''}.0f} ({_range(low, high, sign=sign)})"
+    text = estimate_text(value, low, high, form="+.0f" if sign else ".0f")
     return text.replace("-", "−")
 
 

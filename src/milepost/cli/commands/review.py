@@ -12,7 +12,7 @@ import typer
 from milepost.cli import decisions as shared
 from milepost.cli import options, show
 from milepost.cli.commands.rate import points
-from milepost.io.shown import interval_text
+from milepost.io.shown import estimate_text, interval_text
 
 if TYPE_CHECKING:
     from milepost.api.decisions import Decisions
@@ -234,11 +234,10 @@ def _show_pools(found: Review) -> None:
     for row in found.summary.iter_rows(named=True):
         there = ""
         if row["pool_rating"] is not None:
-            between = interval_text(row["pool_low"], row["pool_high"], to="-")
-            there = f"{row['pool_rating']:.0f} ({between})"
+            there = estimate_text(row["pool_rating"], row["pool_low"], row["pool_high"], to="-")
         rating = "none"
         if row["rating"] is not None:
-            rating = f"{row['rating']:.0f} ({interval_text(row['low'], row['high'], to='-')})"
+            rating = estimate_text(row["rating"], row["low"], row["high"], to="-")
         player = ""
         if row["player_low"] is not None or row["player_high"] is not None:
             player = interval_text(row["player_low"], row["player_high"], to="-")
@@ -261,8 +260,7 @@ def _show_groups(found: Review, frame: Any, name: str, title: str) -> None:
     for row in frame.iter_rows(named=True):
         gap = ""
         if row["gap"] is not None:
-            between = interval_text(row["gap_low"], row["gap_high"], form="+.0f")
-            gap = f"{row['gap']:+.0f} ({between})"
+            gap = estimate_text(row["gap"], row["gap_low"], row["gap_high"], form="+.0f")
         told = [row[name], row["turns"], row["decided"]]
         told += [points(row["rating"]) if row["rating"] is not None else "", gap] if rated else []
         told += [_beside(row["points_lost"], row["points_expected"])]
