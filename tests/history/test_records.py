@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 from tests.history.samples import table
 
 from milepost.errors import InputError, TableError
@@ -130,3 +132,19 @@ def test_moments_that_callers_name() -> None:
     assert clock_of(date(1970, 1, 1), "day") == 1970.0
     with pytest.raises(InputError):
         clock_of("someday", "year")
+
+
+def test_players_apart_are_those_of_scipy() -> None:
+    """By another program: the connected components of the graph of who met whom."""
+    rng = np.random.default_rng(5)
+    pairs = rng.integers(0, 400, (230, 2))
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    games = pl.DataFrame({
+        "time": np.arange(len(pairs)) // 20,
+        "player_1": [f"p{a}" for a in pairs[:, 0]], "player_2": [f"p{b}" for b in pairs[:, 1]],
+        "score": np.full(len(pairs), 0.5),
+    })  # fmt: skip
+    graph = csr_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(400, 400))
+    group = connected_components(graph, directed=False)[1]
+    sizes = np.bincount(group[np.unique(pairs)])
+    assert read_records(games).apart == len(np.unique(pairs)) - sizes.max() > 0

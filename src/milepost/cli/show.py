@@ -256,6 +256,8 @@ def _with_remedy(caveat: Warning) -> str:
     """A caveat, and the option that mends its cause: the library itself knows no options."""
     if getattr(caveat, "other_spellings", False):
         return f"{caveat} (milepost history --aliases joins spellings)"
+    if getattr(caveat, "far_sites", False):
+        return f"{caveat} (milepost rate --sites OUT --reference HISTORY_DIR)"
     return str(caveat)
 
 

@@ -454,6 +454,7 @@ def _history(
         }),
         skipped=dict(records.skipped),
         draw_share=records.draw_share,
+        apart=records.apart,
         improper=ended.skipped,
         sweeping=sweeping,
         moves=None if joined is None else joined.fit,

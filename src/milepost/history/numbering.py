@@ -35,6 +35,38 @@ def _by_sorting(one: pl.Series, two: pl.Series) -> tuple[pl.Series, Ints, Ints]:
     return names, numbers[0], numbers[1]
 
 
+def largest_group(one: Ints, two: Ints, players: int) -> int:
+    """Return how many players the largest group has whose games link everybody in it."""
+    leader = _leaders(one, two, players)
+    return int(np.bincount(leader).max()) if players else 0
+
+
+@kernel
+def _leaders(one: Ints, two: Ints, players: int) -> Longs:
+    """For each player, the leader of the group: union by size, paths halved (Tarjan 1975)."""
+    leader = np.arange(players)
+    size = np.ones(players, dtype=np.int64)
+    for game in range(len(one)):
+        a, b = np.int64(one[game]), np.int64(two[game])
+        while leader[a] != a:
+            leader[a] = leader[leader[a]]
+            a = leader[a]
+        while leader[b] != b:
+            leader[b] = leader[leader[b]]
+            b = leader[b]
+        if a != b:
+            if size[a] < size[b]:
+                a, b = b, a
+            leader[b] = a
+            size[a] += size[b]
+    for player in range(players):
+        a = np.int64(player)
+        while leader[a] != a:
+            a = leader[a]
+        leader[player] = a
+    return leader
+
+
 def hashed_names(names: pl.Series) -> tuple[Hashes, Hashes]:
     """Return two hashes of each name, which together tell it from every other."""
     key, check = (names.hash(seed).to_numpy() for seed in _SEEDS)

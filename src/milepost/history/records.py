@@ -15,7 +15,13 @@ import numpy.typing as npt
 import polars as pl
 
 from milepost.errors import InputError, MilepostWarning
-from milepost.history.numbering import link_nodes, number_names, number_nodes, order_in_time
+from milepost.history.numbering import (
+    largest_group,
+    link_nodes,
+    number_names,
+    number_nodes,
+    order_in_time,
+)
 from milepost.history.periods import checked_period, clocks_of, cut
 from milepost.tables import RESULTS
 
@@ -115,6 +121,12 @@ class Records:
         if len(self.weight):
             return float(self.weight[self.drawn].sum() / self.weight.sum())
         return float(self.drawn.mean())
+
+    @property
+    def apart(self) -> int:
+        """How many players no chain of games links with the largest group."""
+        one, two = self.node_player[self.first], self.node_player[self.second]
+        return self.players - largest_group(one, two, self.players)
 
 
 def read_records(

@@ -108,6 +108,9 @@ class History:
     """Updates left out in the last sweep because a cavity was not a proper Gaussian."""
     draw_share: float = math.nan
     """The share of draws among the games, by weight; NaN = not known."""
+    apart: int | None = None
+    """Players whom no chain of games links with the largest group: their level beside it is not
+    known from results. `None` = not counted (teams, slices)."""
     names: Mapping[str, str] = field(default_factory=dict)
     """Players' names as written, by their keys; keys that are not here are shown themselves."""
     sweeping: Sweeping = field(default_factory=Sweeping)

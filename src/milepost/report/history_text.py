@@ -37,6 +37,8 @@ def history_lines(history: History, *, said: Sequence[str] = (), chess: bool = F
     if isinstance(model, TrueSkill) and model.order == "random":
         lines.append(f"  the games of each period in random order, seed {model.seed}")
     lines += _about_evidence(history)
+    if caution := groups_caution(history):
+        lines.append(f"  caution: {caution}")
     if not math.isnan(history.draw_margin):
         lines.append(f"  draw margin {history.draw_margin:.1f} points")
     if model.first_mover is not None:
@@ -86,6 +88,19 @@ def _about_evidence(history: History) -> list[str]:
     lines = [f"  evidence {evidence:.4f} nats a game; {alone}"]
     caution = evidence_caution(history)
     return [*lines, f"  caution: {caution}"] if caution else lines
+
+
+def groups_caution(history: History, least: float = 0.0) -> str:
+    """Return a line of caution if more than this share of players never met the others.
+
+    Not even by way of third players, that is.
+    """
+    if not history.apart or history.apart <= least * history.players:
+        return ""
+    return (
+        f"{history.apart:,} of {history.players:,} players are linked with the largest group by no "
+        "chain of games: results do not say how strong they are beside it"
+    )
 
 
 def evidence_caution(history: History) -> str:

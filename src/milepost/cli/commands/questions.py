@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from milepost.api.histories import History
 
+MANY_APART = 0.05
+"""From this share of players without a link to the others on, every answer says so."""
+
 
 def rank(
     folder: options.HistoryFolder,
@@ -201,14 +204,14 @@ def compare(
 
 
 def load(folder: str, scale: str | None) -> History:
-    """Read a saved history, on the scale asked for; warn if it explains less than nothing."""
+    """Read a saved history, on the scale asked for; warn of what makes its answers doubtful."""
     from milepost.api.histories import load_history
-    from milepost.report.history_text import evidence_caution
+    from milepost.report.history_text import evidence_caution, groups_caution
 
     found = load_history(folder)
-    caution = evidence_caution(found)
-    if caution:
-        show.say(f"caution: {caution}", err=True)
+    for caution in (evidence_caution(found), groups_caution(found, MANY_APART)):
+        if caution:
+            show.say(f"caution: {caution}", err=True)
     return found if scale is None else found.on(scale)
 
 

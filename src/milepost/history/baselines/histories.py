@@ -113,5 +113,6 @@ def _history(
         }),
         skipped=dict(records.skipped),
         draw_share=records.draw_share,
+        apart=records.apart,
         _skill=ratings,
     )  # fmt: skip

@@ -20,6 +20,7 @@ from milepost.history.joint.learning import Learned, known_of, learn
 from milepost.history.joint.moves_fit import MovesFit
 from milepost.history.joint.observations import (
     FAR,
+    FarSitesWarning,
     MovesWarning,
     Observations,
     observe,
@@ -107,7 +108,7 @@ def join(
         warnings.warn(
             f"{far:,} of {len(observed):,} sites were taken more than {FAR:.0f} Elo from what the "
             "history expects of the player: take the sites again with it as their reference",
-            MovesWarning,
+            FarSitesWarning,
             stacklevel=4,
         )
     fit = MovesFit(

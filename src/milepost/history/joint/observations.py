@@ -34,6 +34,12 @@ class MovesWarning(MilepostWarning):
     """Something about the move evidence that its user must know."""
 
 
+class FarSitesWarning(MovesWarning):
+    """Sites were taken far from where the history puts their players."""
+
+    far_sites = True
+
+
 @dataclass(frozen=True, eq=False)
 class Observations:
     """Sites that have a node."""
