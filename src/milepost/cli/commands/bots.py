@@ -168,10 +168,13 @@ def personify(
         )  # fmt: skip
     found.agent.save(output)
     mean, low, high = found.gain
+    ends = {found.range[0]: " or less", found.range[1]: " or more"}
     typer.echo(
-        f"{found.turns:,} turns of {found.games:,} games: Elo {found.elo:.0f} by the moves "
-        f"-> {output}"
+        f"{found.turns:,} turns of {found.games:,} games: Elo {found.elo:.0f}"
+        f"{ends.get(found.elo, '')} by the moves -> {output}"
     )
+    if found.elo in ends:
+        typer.echo("That is the end of what this calibration knows; the bot plays there.")
     typer.echo(
         f"Held-out gain over the agent of that Elo: {1000 * mean:+.1f} thousandths of a nat a turn "
         f"({1000 * low:+.1f} to {1000 * high:+.1f}, 95 %)"

@@ -47,6 +47,8 @@ class Personified:
     """How many."""
     games: int
     """How many."""
+    range: tuple[float, float] = (0.0, float("inf"))
+    """Of the calibration: an Elo at its end may lie beyond it."""
 
 
 def personify(
@@ -110,7 +112,9 @@ def personify(
         gain={"mean": mean, "low": low, "high": high},
         counts={"turns": len(spreads), "games": len(games)},
     )
-    return Personified(agent, low > 0, (mean, low, high), elo, len(spreads), len(games))
+    return Personified(
+        agent, low > 0, (mean, low, high), elo, len(spreads), len(games), calibration.range
+    )
 
 
 def _likeliest_elo(spreads: Spreads, calibration: Calibration) -> float:
