@@ -199,3 +199,14 @@ def test_a_store_described_by_what_is_no_description(tmp_path: Path) -> None:
     for text in ("[" * 100_000, json.dumps([1]), ""):
         (store / "store.json").write_text(text)
         assert "is no evaluation store" in failed_in_a_line(run_inside("store", "info", store))
+
+
+def test_one_bad_cell_spoils_no_decimal_comma(tmp_path: Path) -> None:
+    path = tmp_path / "semicolons.csv"
+    path.write_text(
+        "time;player_1;player_2;score\n2001;Ada;Bo;0,5\n2002;Bo;Cy;0,5\n2003;Cy;Ada;x\n",
+        encoding="utf-8",
+    )
+    done = run_inside("results", path, "-o", tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_text(encoding="utf-8").count(",0.5,") == 2, done.stderr
+    assert b"1 unreadable" in done.stderr

@@ -367,14 +367,26 @@ def _outside_quotes(line: str) -> str:
 
 
 def _with_decimal_points(frame: pl.DataFrame) -> pl.DataFrame:
-    """Read 3,5 as three and a half: where values stand between semicolons, commas are decimal."""
+    """Read 3,5 as three and a half: where values stand between semicolons, commas are decimal.
+
+    That goes for columns of numbers. One cell that is none must not spoil the others: it is told
+    of by who wants a number there.
+    """
+    number = r"^\s*-?\d*(,\d+)?\s*$"
     decimal = [
         name
         for name in frame.columns
         if frame[name].str.contains(",", literal=True).any()
-        and frame[name].str.contains(r"^\s*-?\d*(,\d+)?\s*$").all()
+        and frame.filter(pl.col(name).str.contains(number)).height > _MOSTLY * frame.height
     ]
-    return frame.with_columns(pl.col(decimal).str.replace(",", ".", literal=True))
+    with_points = pl.col(decimal).str.replace(",", ".", literal=True)
+    return frame.with_columns(
+        pl.when(pl.col(decimal).str.contains(number)).then(with_points).otherwise(pl.col(decimal))
+    )
+
+
+_MOSTLY = 0.5
+"""A column with a larger share of numbers is one of numbers."""
 
 
 def typed_table(frame: pl.DataFrame, table: Table, path: str | Path) -> pl.DataFrame:

@@ -208,6 +208,10 @@ def _finding(rows: Sequence[Mapping[str, Any]]) -> str:
     rated = [row for row in rows if row["rating"] is not None]
     if not rated:
         return "No group has turns enough for a rating."
+    # Few turns can leave one side open; the best value then lies far out, and would lead the list.
+    rated = [row for row in rated if row["low"] is not None and row["high"] is not None]
+    if not rated:
+        return "No group has turns enough for a rating with two bounds."
     highest, lowest = (
         f"{row['label']}, {points(row['rating'])} ({interval(row['low'], row['high'])})"
         for row in (rated[0], rated[-1])
