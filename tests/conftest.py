@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Generator
 from pathlib import Path
 
@@ -13,6 +14,10 @@ PROJECT = Path(__file__).resolve().parents[1]
 
 # As on the command line: one thread of linear algebra. Set before NumPy is loaded.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# One token for all Ray clusters of a process: Ray keeps the first that it has seen, or that there
+# was none, so it must stand before any test of any folder wakes Ray.
+os.environ["RAY_AUTH_MODE"] = "token"
+os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
 
 # The same examples in every run: a failure in CI can be had again here.
 settings.register_profile("same", derandomize=True, deadline=None)  # no wall time in a test

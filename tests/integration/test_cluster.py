@@ -14,7 +14,6 @@ from typing import Any
 
 import chess
 import pytest
-from tests.integration.ray_token import TOKEN
 
 from milepost.analysis.engine.setup import find_engine
 from milepost.analysis.plans import make_plan
@@ -105,8 +104,6 @@ def ray_nodes(engine: Path) -> Iterator[TwoNodes]:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         # Despite its name: off means that Ray uses the loopback address, on any system.
         patch.setenv("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
-        patch.setenv("RAY_AUTH_MODE", "token")
-        patch.setenv("RAY_AUTH_TOKEN", TOKEN)
         patch.delenv("RAY_ADDRESS", raising=False)
         ray = pytest.importorskip("ray", reason="no Ray: pip install milepost[cluster]")
         from ray.cluster_utils import Cluster

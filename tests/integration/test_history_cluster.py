@@ -11,7 +11,6 @@ from typing import Any
 import polars as pl
 import pytest
 from tests.history.samples import simulated
-from tests.integration.ray_token import TOKEN
 
 import milepost as mp
 from milepost.api.histories import fit_on_cluster
@@ -27,8 +26,6 @@ MODEL = mp.TTT(beta=300.0, tau=30.0, sigma=400.0)
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     ray = pytest.importorskip("ray")
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    monkeypatch.setenv("RAY_AUTH_MODE", "token")
-    monkeypatch.setenv("RAY_AUTH_TOKEN", TOKEN)
     ray.init(
         address="local", num_cpus=2, include_dashboard=False, object_store_memory=80_000_000,
         log_to_driver=False, logging_level="ERROR", _node_ip_address="127.0.0.1",

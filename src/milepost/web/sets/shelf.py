@@ -141,7 +141,10 @@ class Shelf:
 
     def all(self) -> list[GameSet]:
         """Return all sets, newest first."""
-        sets = [GameSet(path) for path in self.folder.iterdir() if _ID.fullmatch(path.name)]
+        try:
+            sets = [GameSet(path) for path in self.folder.iterdir() if _ID.fullmatch(path.name)]
+        except FileNotFoundError:  # somebody removed the folder while the server runs
+            return []
         return sorted(sets, key=lambda each: (-each.about.get("created", 0.0), each.id))
 
     def delete(self, chosen: GameSet) -> None:
