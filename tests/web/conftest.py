@@ -10,7 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 from tests.web.client import NO_ENGINE, TOKEN, make_client, send, wait_for
 
-from milepost.web.settings import Settings
+from milepost.web.settings import Limits, Settings
 
 
 @pytest.fixture(scope="session")
@@ -34,7 +34,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory, stored: Path) -> Settings
     """Settings of a workbench without an engine."""
     return Settings(
         folder=tmp_path_factory.mktemp("workbench"), token=TOKEN, store_folder=stored,
-        engine=NO_ENGINE,
+        engine=NO_ENGINE, limits=Limits(niceness=0),
     )  # fmt: skip
 
 

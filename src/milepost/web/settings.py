@@ -33,6 +33,8 @@ class Limits:
     """Bytes of any other request."""
     seconds: float = 120.0
     """Time to take a file in."""
+    niceness: int = 10
+    """How far jobs step back for other programs."""
     memory_bytes: int = 16 * 1024**3
     """Address space of the process that works."""
 

@@ -413,7 +413,7 @@ def main() -> int:
     """Work on the set that the first line of standard input names."""
     # Not through sys.stdin: a thread that waits in it would hold its lock at the end.
     told = json.loads(_first_line())
-    os.nice(10)
+    os.nice(int(told["niceness"]))
     _limit_memory(int(told["memory_bytes"]))
     threading.Thread(target=_end_with_server, daemon=True).start()
     chosen = GameSet(Path(told["set"]))

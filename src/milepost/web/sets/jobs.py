@@ -194,6 +194,7 @@ class Jobs:
             "workers": self._settings.workers,
             "limits": {name: limits[name] for name in ("plies", "tag_letters")},
             "memory_bytes": limits["memory_bytes"],
+            "niceness": limits["niceness"],
         }
 
     def _conclude(self, chosen: GameSet, code: int) -> None:
