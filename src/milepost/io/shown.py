@@ -21,8 +21,7 @@ def interval_text(
     bounds = [end for end in (low, high) if end is not None and math.isfinite(end)]
     if not bounds:
         return "–"
-    # Adding nothing to what is rounded: minus nought is nought.
-    texts = [f"{round(end) + 0.0 if form.endswith('.0f') else end:{form}}" for end in bounds]
+    texts = [_number(end, form) for end in bounds]
     if len(texts) == 2:
         return to.join(texts)
     return f"{'at least' if bounds[0] == low else 'at most'} {texts[0]}"
@@ -39,8 +38,17 @@ def estimate_text(
     ('2054 (1875-2223)', 'at most 1667')
     """
     between = interval_text(low, high, form=form, to=to)
-    bounded = all(end is not None and math.isfinite(end) for end in (low, high))
-    return f"{round(value) + 0.0:{form}} ({between})" if bounded else between
+    return f"{_number(value, form)} ({between})" if has_bounds(low, high) else between
+
+
+def has_bounds(low: float | None, high: float | None) -> bool:
+    """Whether an interval is bounded on both sides."""
+    return all(end is not None and math.isfinite(end) for end in (low, high))
+
+
+def _number(value: float, form: str) -> str:
+    # Adding nothing to what is rounded: minus nought is nought.
+    return f"{round(value) + 0.0 if form.endswith('.0f') else value:{form}}"
 
 
 def percent(probability: float, finest: float = 0.001) -> str:

@@ -364,7 +364,10 @@ def _show_full(found: Check, test: FullTest, *, names: bool) -> None:
         show.say(f"  Worst case {worst}.")
     else:
         show.say(f"  {deep_sentence(test.deep)}")
-        show.say(f"  Without the deep look E = {alone}, worst case {worst}.")
+        if test.deep.pull.counts:
+            show.say(f"  Without the deep look E = {alone}, worst case {worst}.")
+        else:
+            show.say(f"  The worst case of E itself is {worst}.")
     reference = "no honest performances were measured for this calibration"
     if chance.p_reference is not None:
         reference = (
@@ -447,9 +450,13 @@ def deep_sentence(deep: DeepTest) -> str:
     from milepost import api
 
     words = api.fairplay.words
-    counted = "It is the mean of two." if deep.pull.counts else words.not_counted(deep.pull)
+    counted = (
+        "It is the mean of two ratios, without and with the deep look."
+        if deep.pull.counts
+        else words.not_counted(deep.pull)
+    )
     return (
-        f"{counted} With the deep look E = {words.ratio_text(deep.ln_e)}, worst case "
+        f"{counted} With it the ratio is {words.ratio_text(deep.ln_e)}, worst case "
         f"{words.ratio_text(deep.ln_e_worst)}, p = {words.p_text(deep.p_simulated)} by simulation. "
         f"A search to depth {deep.pull.depth} would have played {deep.played:.0%} of these "
         f"{deep.turns} moves; honest players of this rating play {deep.expected:.0%} of its moves "

@@ -12,7 +12,7 @@ import typer
 from milepost.cli import decisions as shared
 from milepost.cli import options, show
 from milepost.cli.commands.rate import points
-from milepost.io.shown import estimate_text, interval_text
+from milepost.io.shown import estimate_text, has_bounds, interval_text
 
 if TYPE_CHECKING:
     from milepost.api.decisions import Decisions
@@ -262,7 +262,8 @@ def _show_groups(found: Review, frame: Any, name: str, title: str) -> None:
         if row["gap"] is not None:
             gap = estimate_text(row["gap"], row["gap_low"], row["gap_high"], form="+.0f")
         told = [row[name], row["turns"], row["decided"]]
-        told += [points(row["rating"]) if row["rating"] is not None else "", gap] if rated else []
+        bounded = row["rating"] is not None and has_bounds(row["low"], row["high"])
+        told += [points(row["rating"]) if bounded else "", gap] if rated else []
         told += [_beside(row["points_lost"], row["points_expected"])]
         told += [_beside(row["match"], row["match_expected"], 0)] if rated else []
         rows.append([*told, row["note"] or ""])

@@ -11,6 +11,7 @@ import polars as pl
 from fastapi import APIRouter, File, Form, Query, Request, Response, UploadFile
 from fastapi.responses import HTMLResponse, RedirectResponse
 
+from milepost.io.shown import has_bounds
 from milepost.web.bench import TheBench
 from milepost.web.routes.models import SetInfo, set_info
 from milepost.web.sets.shelf import WORKING, GameSet, read_json
@@ -209,7 +210,7 @@ def _finding(rows: Sequence[Mapping[str, Any]]) -> str:
     if not rated:
         return "No group has turns enough for a rating."
     # Few turns can leave one side open; the best value then lies far out, and would lead the list.
-    rated = [row for row in rated if row["low"] is not None and row["high"] is not None]
+    rated = [row for row in rated if has_bounds(row["low"], row["high"])]
     if not rated:
         return "No group has turns enough for a rating with two bounds."
     highest, lowest = (
