@@ -199,7 +199,7 @@ def study_pull(given: argparse.Namespace) -> dict[str, Any]:
     turns = {name: [deep_turns(*each) for each in those] for name, those in found.items()}
     whole: list[float] = []
     games: list[float] = []
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name, those in found.items():
         others = [each for other, kept in turns.items() if other != name for each in kept]
         pull = measure_pull(others, given.depth)
