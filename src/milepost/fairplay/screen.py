@@ -167,7 +167,7 @@ def no_index(turns: int, wanted: int) -> str:
             "milepost analyse EVENT.pgn --store STORE"
         )
     if turns < LEAST_TURNS:
-        return f"{turns} turns: fewer than {LEAST_TURNS}"
+        return f"fewer than {LEAST_TURNS} turns, so no index"
     return ""
 
 
