@@ -45,7 +45,7 @@ class Ratings:
     """Rated groups of turns."""
 
     table: pl.DataFrame
-    """One row a group; see `milepost.tables.RATINGS`. Players stand there by their keys."""
+    """One row a group; see `milepost.tables.RATINGS`. A player's key is followed by the name."""
     by: tuple[str, ...]
     """What the turns were gathered by."""
     level: float
@@ -66,9 +66,7 @@ class Ratings:
     @property
     def shown(self) -> pl.DataFrame:
         """The table as people read it: players by their names as written."""
-        names = self.decisions.names
-        players = [name for name in ("player", "opponent") if name in self.by]
-        return self.table.with_columns(pl.col(name).replace(names) for name in players)
+        return without_keys(self.table)
 
     def __repr__(self) -> str:
         """Return the ratings with their intervals and turns, a line a group."""
@@ -183,7 +181,7 @@ def rate(
     told |= {"force": force, "player": [player] if isinstance(player, str) else list(player)}
     told |= _setup_told(rated)
     return Ratings(
-        table=table,
+        table=_with_names(table, rated.names),
         by=tuple(groupings),
         level=level,
         calibration=chosen,
@@ -191,6 +189,28 @@ def rate(
         notes=tuple(_notes(rated, chosen)),
         made=provenance("rate", told, [dict(each) for each in rated.inputs]),
     )
+
+
+_NAMES = {"player": "name", "opponent": "opponent_name"}
+"""The column with the name as written, for each column of players' keys."""
+
+
+def _with_names(table: pl.DataFrame, names: Mapping[str, str]) -> pl.DataFrame:
+    """Put the players' names as written behind their keys."""
+    return table.select(
+        column
+        for key in table.columns
+        for column in (
+            pl.col(key),
+            *([pl.col(key).replace(names).alias(_NAMES[key])] if key in _NAMES else ()),
+        )
+    )
+
+
+def without_keys(table: pl.DataFrame) -> pl.DataFrame:
+    """Return ratings as people read them: players by their names as written."""
+    keys = {key: name for key, name in _NAMES.items() if name in table.columns}
+    return table.drop(*keys).rename({name: key for key, name in keys.items()})
 
 
 def find_calibration(wanted: Calibration | str | Path | None, decisions: Decisions) -> Calibration:
