@@ -162,10 +162,15 @@ def rating_rows(tables: SetTables, rated: RatedTable) -> list[dict[str, Any]]:
     return rows
 
 
+NAMELESS = "An event without a name"
+
+
 def events_of(games: pl.DataFrame) -> list[dict[str, Any]]:
     """Return the events of a set with their numbers, in the order in which they appear."""
     if "event" not in games.columns or games.is_empty():
         return []
+    if games["event"].null_count() == len(games):  # as of a broadcast: one event, not named
+        return [{"number": 1, "name": NAMELESS, "games": len(games)}]
     counted = (
         games.filter(pl.col("event").is_not_null())
         .group_by("event", maintain_order=True)
