@@ -71,8 +71,9 @@ def review(
         bool,
         typer.Option(
             "--analyse/--no-analyse",
-            help="Analyse missing positions first. Without a store, --no-analyse uses the %eval "
-            "comments in the PGN.",
+            help="Let the engine analyse missing positions and look again, deeper, at the costly "
+            "moves. --no-analyse uses no engine; without a store it reads the %eval comments in "
+            "the PGN.",
         ),
     ] = True,
     elo: Annotated[
