@@ -148,6 +148,11 @@ def predict(
     if quality:
         typer.echo(f"Expected score of {one.name}: {expected:.2f}")
         typer.echo(f"How even the game is, from 0 to 1: {even:.2f}")
+    if found.unit == "Elo":
+        show.note(
+            "The chances allow for what is not known of both skills (±): they are nearer to even "
+            "than Elo's formula makes them from the difference alone."
+        )
     tell_of_scale(found)
 
 
