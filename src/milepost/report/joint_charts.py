@@ -13,6 +13,7 @@ from milepost.history.joint.moves_fit import ASSUMPTION
 from milepost.history.periods import clock_of
 from milepost.report.charts import INK, PALETTE, PAPER, year_axis
 from milepost.report.history_curves import BANDS, curve_points
+from milepost.report.labels import MOST, Frame, ends_of_lines, names_beside
 
 if TYPE_CHECKING:
     import altair as alt
@@ -70,7 +71,7 @@ def joint_chart(
 ) -> alt.TopLevelMixin:  # fmt: skip
     """Return joint curves with bands, results alone dashed, sites as points with bars.
 
-    Several players are named at their peaks.
+    Several players are named where their lines end.
 
     Parameters
     ----------
@@ -118,8 +119,13 @@ def joint_curves_chart(
         legend=None,
     )  # fmt: skip
     times = table["time"].to_list()
-    x = year_axis("time", (min(times), max(times)))
-    ends = _ends(table, beside=beside)
+    span = (min(times), max(times))
+    x = year_axis("time", span)
+    sites = table.filter(pl.col("turns") >= sites_with if beside else False).with_columns(
+        below=pl.col("site") - pl.col("site_sd"), above=pl.col("site") + pl.col("site_sd")
+    )
+    drawn = [table["low"], table["high"], table["mean"], sites["site"]]
+    ends = _ends([*drawn, table["results"]] if beside else drawn)
 
     def elo(field: str) -> alt.Y:
         return _elo(field, "Elo by results and moves", ends)
@@ -139,18 +145,16 @@ def joint_curves_chart(
     layers.append(alone.mark_point(filled=True, size=40, shape="diamond").encode(y=elo("mean")))
     if wide:
         layers.append(alone.mark_rule(opacity=0.4).encode(y=elo("low"), y2=alt.Y2("high:Q")))
-    sites = table.filter(pl.col("turns") >= sites_with if beside else False).with_columns(
-        below=pl.col("site") - pl.col("site_sd"), above=pl.col("site") + pl.col("site_sd")
-    )
     if not sites.is_empty():
         marks = alt.Chart(sites).encode(x=x, color=colour)
         layers.append(
             marks.mark_rule(opacity=0.35, clip=True).encode(y=elo("below"), y2=alt.Y2("above:Q"))
         )
-        layers.append(
-            marks.mark_point(filled=True, size=28, opacity=0.8, clip=True).encode(y=elo("site"))
-        )
-    if len(names) > 1:
+        layers.append(marks.mark_point(filled=True, size=28, opacity=0.8).encode(y=elo("site")))
+    if 1 < len(names) <= MOST:
+        frame = Frame(width, height, span, ends)
+        layers += names_beside(ends_of_lines(table), frame, x, elo, colour)
+    elif len(names) > MOST:
         layers += _names_at_peaks(table, x, elo("mean"), colour)
     said = [f"Solid: results and moves together{_BAND_SAID[band]}."]
     if beside:
@@ -204,20 +208,29 @@ def inflation_chart(
     colour = alt.Color(
         "what:N", title=None, legend=None, scale=alt.Scale(domain=names, range=colours)
     )
-    y = "Elo above or below the reference"
+    ends = _ends([rows["low"], rows["high"], lines["value"]])
+
+    def y(field: str) -> alt.Y:
+        return _elo(field, "Elo above or below the reference", ends)
+
     band = alt.Chart(rows).mark_area(opacity=0.18, color=PALETTE[0]).encode(
-        x=x, y=_elo("low", y), y2=alt.Y2("high:Q")
+        x=x, y=y("low"), y2=alt.Y2("high:Q")
     )  # fmt: skip
     dash = alt.StrokeDash(
         "what:N", legend=None,
         scale=alt.Scale(domain=names, range=[[1, 0], [6, 4], [2, 3]][: len(names)]),
     )  # fmt: skip
     curve = alt.Chart(lines).mark_line(strokeWidth=2.2).encode(
-        x=x, y=_elo("value", y), color=colour, strokeDash=dash
+        x=x, y=y("value"), color=colour, strokeDash=dash
     )  # fmt: skip
     group = table["group"][0]
     lines_said = [*subtitle, "The band holds the true level with 95 % chance."]
-    above = alt.layer(band, curve, *_names_of_curves(lines, x, y, colour)).properties(
+    last = lines.drop_nulls("value").sort("time").unique("what", keep="last", maintain_order=True)
+    named = names_beside(
+        list(last.select("time", "value", "what").iter_rows()),
+        Frame(width, height, (min(times), max(times)), ends), x, y, colour,
+    )  # fmt: skip
+    above = alt.layer(band, curve, *named).properties(
         width=width, height=height,
         title=alt.TitleParams(title or f"The level of {group_said(group)}", subtitle=lines_said),
     )  # fmt: skip
@@ -241,29 +254,6 @@ def group_said(group: str) -> str:
     return f"the top {number}" if kind == "top" else "everybody" if group == "all" else group
 
 
-def _names_of_curves(
-    lines: pl.DataFrame, x: alt.X, y: str, colour: alt.Color
-) -> list[Any]:  # fmt: skip
-    """What the curves are, written where each is furthest from the others."""
-    import altair as alt
-
-    others = pl.col("value").sum().over("time") - pl.col("value")
-    count = pl.len().over("time")
-    early = lines.filter(pl.col("time") < pl.col("time").quantile(0.6)).filter(count > 1)
-    apart = (pl.col("value") - others / (count - 1)).abs()
-    places = early.with_columns(above=pl.col("value") * (count - 1) >= others, apart=apart)
-    places = places.sort("apart", descending=True).unique("what", keep="first", maintain_order=True)
-    layers: list[Any] = []
-    for above, shift in ((True, -12), (False, 14)):
-        there = alt.Chart(places.filter(pl.col("above") == above)).encode(
-            x=x, y=_elo("value", y), text="what:N"
-        )
-        style: dict[str, Any] = {"dy": shift, "fontSize": 13, "align": "left"}
-        layers.append(there.mark_text(stroke=PAPER, strokeWidth=4, **style))
-        layers.append(there.encode(color=colour).mark_text(**style))
-    return layers
-
-
 def _names_at_peaks(table: pl.DataFrame, x: alt.X, y: alt.Y, colour: alt.Color) -> list[Any]:
     """The players' family names above their peaks, on a pale edge.
 
@@ -280,19 +270,15 @@ def _names_at_peaks(table: pl.DataFrame, x: alt.X, y: alt.Y, colour: alt.Color) 
     return [edge, labels.encode(color=colour).mark_text(**style)]
 
 
-def _ends(table: pl.DataFrame, *, beside: bool) -> tuple[float, float]:
-    """Where the axis ends: at the curves, with a little of their bands; bars may be cut."""
-    low = [pl.col("mean") - pl.col("sd")] + ([pl.col("results")] if beside else [])
-    high = [pl.col("mean") + pl.col("sd")] + ([pl.col("results")] if beside else [])
-    ends = table.select(low=pl.min_horizontal(low).min(), high=pl.max_horizontal(high).max())
-    return (
-        math.floor(float(ends["low"][0]) / 50.0) * 50.0,
-        math.ceil(float(ends["high"][0]) / 50.0 + 0.5) * 50.0,
-    )
+def _ends(drawn: Sequence[pl.Series]) -> tuple[float, float]:
+    """Where the axis ends, in whole fifties: all that is drawn is inside; bars may be cut."""
+    values = pl.concat([each.cast(pl.Float64) for each in drawn]).drop_nulls()
+    low, high = float(values.min()), float(values.max())  # type: ignore[arg-type]
+    return math.floor(low / 50.0) * 50.0, math.ceil(high / 50.0 + 0.2) * 50.0
 
 
 def _elo(field: str, title: str, ends: tuple[float, float] | None = None) -> alt.Y:
     import altair as alt
 
     scale = alt.Scale(zero=False) if ends is None else alt.Scale(domain=list(ends), nice=False)
-    return alt.Y(f"{field}:Q", title=title, scale=scale)
+    return alt.Y(f"{field}:Q", title=title, scale=scale, axis=alt.Axis(format="d"))
