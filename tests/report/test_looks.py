@@ -100,6 +100,7 @@ def history_charts() -> dict[str, Any]:
         "curves": curves_chart(points),
         "one curve": curves_chart(points.filter(pl.col("player") == "Kasparov, Garry")),
         "inflation": inflation_chart(levels, title="The level of the top five"),
+        "inflation of two years": inflation_chart(levels.head(2)),
         "tuning map": tuning_chart(grid),
         "tuning line": tuning_chart(grid.head(3)),
     }
@@ -119,7 +120,11 @@ def other_charts() -> dict[str, Any]:
     years = pl.DataFrame({"year": [1850, 1900, 1950, 2000], "games": [12, 300, 9000, 120_000]})
     return {
         "review by phase": gaps_chart(groups),
+        "review by phase, far off": gaps_chart(groups.with_columns(gap=20.0 * pl.col("gap"))),
         "review through time": trend_chart(trend),
+        "review of three days": trend_chart(
+            trend.with_columns(time=2020.0 + (pl.col("time") - 2020.0) / 180)
+        ),
         "paper lines": paper_charts.curves(lines, "Elo", "error", "who"),
         "games a year": games_chart(years),
     }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 _MANY_YEARS = 4.0
 _FEW_MONTHS = 0.5
 """Years, from and up to which the axis of time shows years alone, or days too."""
+_FEW_DAYS = 10.0
+"""Up to so many days, ticks stand at whole ones."""
 
 
 def gaps_chart(groups: pl.DataFrame) -> alt.TopLevelMixin:
@@ -23,7 +26,7 @@ def gaps_chart(groups: pl.DataFrame) -> alt.TopLevelMixin:
     order = groups["group"].to_list()
     ends = [
         value
-        for name in ("gap_low", "gap_high")
+        for name in ("gap", "gap_low", "gap_high")
         for value in groups[name].to_list()
         if value is not None
     ]
@@ -32,7 +35,10 @@ def gaps_chart(groups: pl.DataFrame) -> alt.TopLevelMixin:
         pl.col("gap_low").fill_null(-reach).clip(-reach, reach).alias("from"),
         pl.col("gap_high").fill_null(reach).clip(-reach, reach).alias("to"),
         pl.format("{} turns", pl.col("turns")).alias("label"),
-    ).select("group", "gap", "from", "to", "label")
+        # A dot beyond the ends would stand outside of the plot: its bar tells enough.
+        pl.when(pl.col("gap").abs() <= reach).then("gap").alias("dot"),
+        pl.col("gap").clip(-0.9 * reach, 0.9 * reach).alias("text"),
+    ).select("group", "dot", "text", "from", "to", "label")
     y = alt.Y("group:N", sort=order, title=None, axis=alt.Axis(labelFontSize=14, labelLimit=220))
     scale = alt.Scale(domain=[-reach, reach])
     base = alt.Chart(frame)
@@ -42,10 +48,10 @@ def gaps_chart(groups: pl.DataFrame) -> alt.TopLevelMixin:
         x2="to:Q",
     )
     points = base.mark_point(size=110, color=PALETTE[0], opacity=1).encode(
-        y=y, x=alt.X("gap:Q", scale=scale)
+        y=y, x=alt.X("dot:Q", scale=scale)
     )
     texts = base.mark_text(dy=-13, fontSize=12, color="#555555").encode(
-        y=y, x=alt.X("gap:Q", scale=scale), text="label:N"
+        y=y, x=alt.X("text:Q", scale=scale), text="label:N"
     )
     zero = alt.Chart(pl.DataFrame({"x": [0.0]})).mark_rule(color=INK, strokeDash=[4, 3])
     line = zero.encode(x=alt.X("x:Q", scale=scale))
@@ -66,7 +72,10 @@ def trend_chart(trend: pl.DataFrame) -> alt.TopLevelMixin:
     times = trend["time"].to_list()
     years = max(times) - min(times)
     form = "%Y" if years > _MANY_YEARS else "%b %Y" if years > _FEW_MONTHS else "%-d %b %Y"
-    x = alt.X("at:T", title=None, axis=alt.Axis(format=form, tickCount=5, labelOverlap=True))
+    ticks: Any = 5
+    if 365.25 * years <= _FEW_DAYS:  # parts of a day would all read alike
+        ticks = alt.TimeIntervalStep(interval="day", step=max(1, math.ceil(365.25 * years / 5)))
+    x = alt.X("at:T", title=None, axis=alt.Axis(format=form, tickCount=ticks, labelOverlap=True))
     colour = alt.Color("pool:N", legend=None if trend["pool"].n_unique() == 1 else alt.Legend())
     band = base.mark_area(opacity=0.2).encode(
         x=x,
