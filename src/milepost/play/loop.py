@@ -37,6 +37,7 @@ _PATIENT_SECONDS, _HASTY_SECONDS = 300.0, 10.0
 """How long the worker may take to end, at the end of the input and after ``quit``."""
 _FILES = ("Agent", "BookFile", "Calibration", "SyzygyPath")
 """Options without which a bot can go on."""
+_LOOK_SECONDS = 0.05
 Maker = Callable[[Mapping[str, str], str | None], "Bot"]
 """Makes a bot as options and an inner engine have it."""
 
@@ -106,6 +107,7 @@ class UciLoop:
         for line in lines:
             if not self.take(line):
                 patience = _HASTY_SECONDS
+                self._ending.set()  # who leaves does not wait for what is being loaded
                 break
         self._end(patience)
         return 1 if self._failed else 0
@@ -218,8 +220,6 @@ class UciLoop:
         """Load what a search needs, while the GUI sets its options."""
         import chess  # noqa: F401 - the guard needs it first
 
-        from milepost.play import search  # noqa: F401
-
         with contextlib.suppress(Exception):  # told when a bot is asked for
             self._load(quiet=True)
 
@@ -231,16 +231,21 @@ class UciLoop:
         quiet
             Nobody has asked for it yet: other options may come, so that an error means nothing.
         """
-        with self._loading:
+        while not self._loading.acquire(timeout=_LOOK_SECONDS):
+            if self._ending.is_set():
+                return
+        try:
             self._load_alone(quiet=quiet)
+        finally:
+            self._loading.release()
 
     def _load_alone(self, *, quiet: bool) -> None:
+        from milepost.play.search import Searcher  # heavy: meanwhile the GUI sets its options
+
         wanted = {name: self.values[name] for name in _REBUILDS}
         there = self._searcher is not None and wanted == self._built
-        if self._failed is not None or there or (quiet and self._ending.is_set()):
+        if self._failed is not None or there or self._ending.is_set():
             return
-        from milepost.play.search import Searcher
-
         before, self._built = self._built, wanted  # what fails is not tried again and again
         try:
             bot = self._make({**self.values}, self._engine)
@@ -285,6 +290,8 @@ class UciLoop:
         if job is not None:
             job.stop.set()
         self._tasks.put(None)
+        if self._ending.is_set() and (job is None or not job.thinking.is_set()):
+            seconds = _LOOK_SECONDS  # it is loading at most, and an import cannot be interrupted
         self._worker.join(timeout=seconds)
         self._ending.set()
         if self._searcher is not None:
