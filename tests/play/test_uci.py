@@ -23,7 +23,7 @@ from milepost.api.play import Bot
 from milepost.errors import EngineError, InputError
 from milepost.games.book import OWN_BOOK, open_book
 from milepost.games.glance import glance
-from milepost.play.clock import Budget, Lag, budget
+from milepost.play.clock import Budget, Lag, Pace, budget
 from milepost.play.guard import guard, last_moment
 from milepost.play.jobs import Job
 from milepost.play.loop import UciLoop
@@ -389,6 +389,21 @@ def test_a_single_halt_is_soon_forgotten(before: tuple[int, ...]) -> None:
         lag.learn(24 + 2 * waits, allowed)
         waits += 1
     assert 1 <= waits <= 8
+
+
+def test_a_plan_that_was_too_slow_for_a_while_is_tried_again() -> None:
+    pace = Pace()
+    first = pace.seconds("blitz")
+    for _ in range(10):  # blitz is stopped after 0.8 s; only bullet was reached
+        pace.learn("blitz", "bullet", 0.8)
+    slow = pace.seconds("blitz")
+    assert slow > 2 * first
+    pace.learn("blitz", "bullet", 0.01)
+    assert pace.seconds("blitz") == pytest.approx(slow), "a search that was cut off proves no haste"
+    for _ in range(10):
+        pace.learn("bullet", "bullet", 0.05)
+    assert pace.seconds("blitz") < first
+    assert pace.seconds("bullet") < pace.seconds("blitz") < pace.seconds("quick")
 
 
 def test_another_game_or_added_time_teaches_no_lag() -> None:

@@ -14,12 +14,10 @@ from milepost.analysis.engine.search_output import Value
 from milepost.api.play import NO_VALUES, Bot, Thought, blind_thought
 from milepost.intrinsic.choosing.think_time import Moment, clock_offset, think_times
 from milepost.play.boards import board_of
-from milepost.play.clock import Budget, Lag, budget
+from milepost.play.clock import Budget, Lag, Pace, budget
 from milepost.play.jobs import Job
 from milepost.play.protocol import Go
 
-_TYPICAL_SECONDS = {"bullet": 0.1, "blitz": 0.3, "quick": 1.0, "standard": 4.0}
-"""What a plan takes, until it has been measured here."""
 _NODES = {"blitz": 50_000, "quick": 200_000, "standard": 700_000}
 """A limit of nodes below these asks for a cheaper plan."""
 _DEPTHS = {"blitz": 7, "quick": 9, "standard": 11}
@@ -40,7 +38,7 @@ class Searcher:
     def __init__(self, bot: Bot):
         """Begin with a bot that was started."""
         self.bot = bot
-        self._seconds = dict(_TYPICAL_SECONDS)
+        self._pace = Pace()
         self._control: float | None = None
         self._lag = Lag()
 
@@ -125,9 +123,8 @@ class Searcher:
             deadline=deadline,
             stopped=stopped,
         )
-        if thought.plan is not None:
-            before = self._seconds[thought.plan]
-            self._seconds[thought.plan] = 0.7 * before + 0.3 * thought.seconds
+        if not job.stop.is_set():
+            self._pace.learn(plans[0], thought.plan, thought.seconds)
         return thought
 
     def _plans(self, go: Go, allowed: Budget) -> list[str]:
@@ -143,7 +140,7 @@ class Searcher:
             if self.bot.elo_today > self.bot.minds[-1].range[1]:
                 fair = min(_STRETCH * fair, allowed.most)
             fair -= self._lag.seconds
-            names = [name for name in names if _ROOM * self._seconds[name] <= fair]
+            names = [name for name in names if _ROOM * self._pace.seconds(name) <= fair]
         return names or [self.bot.minds[-1].name]
 
     def _elo(self, job: Job, allowed: Budget) -> float:
@@ -234,7 +231,7 @@ class Searcher:
         after = board.copy()
         after.push(move)
         left = None if allowed.most is None else job.began + allowed.most - time.monotonic()
-        enough = left is None or left > 3 * self._seconds["bullet"]
+        enough = left is None or left > 3 * self._pace.seconds("bullet")
         if not any(after.legal_moves) or not enough:
             return None
         low, high = self.bot.guess_range
