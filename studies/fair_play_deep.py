@@ -7,7 +7,7 @@
 
 *pull*: how honest players of part *estimate* are drawn to the move of a deep search (`--deep`: a
 store of `milepost analyse --plan multipv --width 1 --depth 12`), and their evidence ratios, each
-with lines measured on the others alone. *engines*: games of engines, as if players of
+with lines measured on other events alone. *engines*: games of engines, as if players of
 certain ratings had played them. *power*: honest games in which moves are replaced. Only figures are
 written, no names.
 """
@@ -18,6 +18,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -143,29 +144,49 @@ def rates(those: list[DeepTurns]) -> list[dict[str, Any]]:
     return rows
 
 
-STRETCHES = ((1, 20), (21, 40), (41, 999))
+STRETCHES = ((1, 20), (21, 40), (41, 60), (61, 999))
 """Move numbers, from and to."""
+QUIET_MOVES, QUIET_PAWNS = 8, 0.2
+"""A turn is quiet where so many moves lie within so much of the best: long endings are full of
+such turns, and engines' games are long."""
+
+
+def quiet(real: Performance) -> Ints:
+    """How many moves of each turn lie within `QUIET_PAWNS` of the best."""
+    spreads = real.board.spreads.take(real.rows)
+    starts = spreads.offsets[:-1]
+    near = spreads.values >= np.repeat(spreads.values[starts], spreads.counts) - QUIET_PAWNS
+    answer: Ints = np.add.reduceat(near.astype(np.int64), starts)
+    return answer
 
 
 def by_stretch(
     those: list[tuple[Performance, Ints, DeepPull]],
 ) -> list[dict[str, Any]]:
-    """How often the deep move is played by stretch of the game, beside what honest players do."""
+    """How often the deep move is played by kind of turn, beside what honest players do."""
     parts = []
     for real, deep, pull in those:
         turns = deep_turns(real, deep)
-        number = real.board.table["move_number"].to_numpy()[real.rows][deep >= 0]
+        known = deep >= 0
+        number = real.board.table["move_number"].to_numpy()[real.rows][known]
         b = pull.tilt(np.array([real.rating]), turns.agree)[:, 0]
         chance = turns.p * np.exp(b) / (1 - turns.p + turns.p * np.exp(b))
-        parts.append(np.stack([number, turns.hit, chance]))
-    number, hit, chance = np.concatenate(parts, axis=1)
+        parts.append(np.stack([number, turns.hit, chance, quiet(real)[known]]))
+    number, hit, chance, near = np.concatenate(parts, axis=1)
+    kinds = {
+        f"moves {first} and later" if last == 999 else f"moves {first} to {last}": (
+            (number >= first) & (number <= last)
+        )
+        for first, last in STRETCHES
+    }
+    kinds["quiet turns"] = near >= QUIET_MOVES
+    kinds["other turns"] = near < QUIET_MOVES
     rows = []
-    for first, last in STRETCHES:
-        here = (number >= first) & (number <= last)
+    for name, here in kinds.items():
         if here.any():
             spread = float(np.sqrt((chance * (1 - chance))[here].sum()))
             rows.append(
-                {"moves": [first, last], "turns": int(here.sum()),
+                {"kind": name, "turns": int(here.sum()),
                  "played": float(hit[here].mean()), "honest": float(chance[here].mean()),
                  "z": float((hit - chance)[here].sum()) / spread}
             )  # fmt: skip
@@ -173,47 +194,48 @@ def by_stretch(
 
 
 def study_pull(given: argparse.Namespace) -> dict[str, Any]:
-    """Measure the pull, and the ratios of honest performances with that of the others."""
+    """Measure the pull; and the ratios of honest performances, each event by the pull of others."""
     found = honest_performances(given)
     turns = {name: [deep_turns(*each) for each in those] for name, those in found.items()}
-    everybody = [each for those in turns.values() for each in those]
     whole: list[float] = []
     games: list[float] = []
     rows = []
     for name, those in found.items():
-        for place, (real, deep) in enumerate(those):
-            others = [each for each in everybody if each is not turns[name][place]]
-            pull = measure_pull(others, given.depth)
+        others = [each for other, kept in turns.items() if other != name for each in kept]
+        pull = measure_pull(others, given.depth)
+        for real, deep in those:
             look = DeepSimulator(real, deep, pull)
             ln_e = look.evidence(look.played).ln_e
             whole.append(ln_e)
-            rows.append({"elo": real.rating, "turns": len(real), "games": real.games,
-                         "played": float((look.played == deep).mean()), "ln_e": ln_e,
-                         "ln_e_before": real.evidence.ln_e})  # fmt: skip
+            rows.append({"event": name, "elo": real.rating, "turns": len(real),
+                         "games": real.games, "played": float((look.played == deep).mean()),
+                         "expected": look.expected_share(deep), "ln_e": ln_e,
+                         "ln_e_before": real.evidence.ln_e,
+                         "ln_e_mean": ln_mean(real.evidence.ln_e, ln_e)})  # fmt: skip
             lengths = np.diff(real.turns.starts)
             games += [each.ln_e for each, turns_of in zip(
                 look.each_game(look.played), lengths, strict=True
             ) if turns_of >= LEAST_TURNS_OF_A_GAME]  # fmt: skip
         tell(f"{name}: {[round(row['ln_e'], 2) for row in rows[-len(those) :]]}")
-    pairs = [each for those in found.values() for each in those]
+    everybody = [each for those in turns.values() for each in those]
     pull = measure_pull(everybody, given.depth, deep_setups(given.deep, given.depth)[0])
-    honest: list[float] = []
-    for those in found.values():
-        for real, deep in those:
-            look = DeepSimulator(real, deep, pull)
-            honest.append(look.evidence(look.played).ln_e)
     made = {**pull.made, "events": sorted(found), "plan": given.plan,
             "calibration": given.calibration}  # fmt: skip
-    shipped = DeepPull(
-        pull.depth, pull.agreed, pull.other, pull.sd, pull.setup, pull.rests_on, np.sort(honest),
-        made,
-    )  # fmt: skip
+    # What ships as honest people's ratios was judged by the pull of other events: by their own
+    # they would look tamer than a stranger does.
+    shipped = replace(pull, ln_e=np.sort(whole), made=made)
     return {
         "calibration": given.calibration,
         "pull": shipped.to_dict(),
         "rates": rates(everybody),
-        "by_stretch": by_stretch([(real, deep, pull) for real, deep in pairs]),
-        "measured_on_others": {"performances": about_e(whole), "player_games": about_e(games)},
+        "by_stretch": by_stretch(
+            [(real, deep, pull) for those in found.values() for real, deep in those]
+        ),
+        "measured_on_others": {
+            "performances": about_e(whole),
+            "mean_of_both": about_e([row["ln_e_mean"] for row in rows]),
+            "player_games": about_e(games),
+        },
         "rows": rows,
     }
 
@@ -325,8 +347,8 @@ def _ratio(ln_e: float) -> str:
 
 def _stretches(rows: list[dict[str, Any]]) -> str:
     return "; ".join(
-        f"moves {row['moves'][0]}–{row['moves'][1] if row['moves'][1] < 999 else ''} "
-        f"({row['turns']:,} turns) {row['played']:.2f}, {row['honest']:.2f}, {row['z']:+.1f}"
+        f"{row['kind']} ({row['turns']:,}) {row['played']:.2f}, {row['honest']:.2f}, "
+        f"{row['z']:+.1f}"
         for row in rows
     )
 
@@ -356,7 +378,13 @@ def _pull_lines(figures: dict[str, Any]) -> list[str]:
         lines.append(f"| {low}– | {' | '.join(cells)} |")
     if "by_stretch" in figures:
         told = _stretches(figures["by_stretch"])
-        lines += ["", f"By stretch of the game (played, as the pull says, z): {told}."]
+        lines += [
+            "",
+            (
+                f"By kind of turn (turns; played, as the pull says, z): {told}. Quiet: at least "
+                f"{QUIET_MOVES} moves lie within {QUIET_PAWNS} pawns of the best."
+            ),
+        ]
     errors = pull["made"]["errors"]
     lines += [
         "",
@@ -369,12 +397,14 @@ def _pull_lines(figures: dict[str, Any]) -> list[str]:
             f"player: {pull['made']['sd_squared']:+.3f}; taken for {pull['sd'] ** 2:.2f}."
         ),
         "",
-        "E with the deep look, each performance with the pull of the others:",
+        "E with the deep look, each event judged by the pull of the other events:",
         "",
         "| | n | mean ± standard error | over 20 | largest |",
         "|---|---|---|---|---|",
     ]
-    for name, title in (("performances", "performances"), ("player_games", "player-games")):
+    titles = {"performances": "performances", "mean_of_both": "mean of both ratios",
+              "player_games": "player-games"}  # fmt: skip
+    for name, title in titles.items():
         row = honest[name]
         lines.append(
             f"| {title} | {row['n']} | {row['mean']:.2f} ± {row['se']:.2f} | "
@@ -402,7 +432,7 @@ def _engine_lines(figures: dict[str, Any]) -> list[str]:
     ]
     for row in figures["engines"]:
         if row["against"] == 2700 and "by_stretch" in row:
-            lines += ["", f"{row['engine']} as 2700, by stretch of the game: "
+            lines += ["", f"{row['engine']} as 2700, by kind of turn (turns; played, honest, z): "
                       + _stretches(row["by_stretch"]) + "."]  # fmt: skip
     return lines
 

@@ -18,15 +18,14 @@ from milepost.choice.evaluation.evaluate import Prepared, ln_probabilities, prep
 from milepost.choice.evaluation.summaries import draw_choices
 from milepost.choice.spreads import Floats, Spreads
 from milepost.errors import InputError
-from milepost.fairplay import luck
-from milepost.fairplay.luck import (
+from milepost.fairplay import luck, mirror, player_games
+from milepost.fairplay.luck import measure_play_sd, split_results
+from milepost.fairplay.mirror import (
     NO_PULL,
     ResultPull,
-    measure_play_sd,
     measure_result_pull,
     mirror_p,
     mirror_test,
-    split_results,
 )
 from milepost.intrinsic.calibration.calibration import Calibration, load_calibration
 from milepost.intrinsic.calibration.player_variation import PlayerVariation
@@ -232,7 +231,7 @@ def test_opponents_far_below_themselves_are_found(sample: Sample) -> None:
         rng = np.random.default_rng(seed)
         against = (sample.table["opponent"] == who).to_numpy()
         ladder = sample.play(sample.own - 600.0 * against, rng)
-        for pull in (NO_PULL, luck.RESULT_PULL):
+        for pull in (NO_PULL, mirror.RESULT_PULL):
             table = mirror_test(sample.table, sample.calibration, ladder, pull=pull)
             found = table.row(by_predicate=pl.col("player") == who, named=True)
             assert found["p"] < 1e-3
@@ -274,7 +273,7 @@ def test_order_names_and_colours_do_not_matter(sample: Sample, job: Any) -> None
 
     swap = {"white": "black", "black": "white"}
     swapped = table.with_columns(pl.col("colour").replace_strict(swap))
-    other = job(swapped, calibration, ladder, white_advantage=-luck.WHITE_ADVANTAGE)
+    other = job(swapped, calibration, ladder, white_advantage=-player_games.WHITE_ADVANTAGE)
     assert_frame_equal(other, known, rel_tol=1e-9, abs_tol=1e-9)
 
 
@@ -362,8 +361,8 @@ def test_play_sd_is_where_play_explains_the_surplus(sample: Sample) -> None:
     calibration = replace(sample.calibration, variation=nobody_differs)
     found = measure_play_sd([(sample.table, sample.ladder)], calibration)
     assert 50 < found < 1000
-    games = luck._gather(sample.table, sample.ladder, luck.WHITE_ADVANTAGE)
-    play = luck._Event.of(games, nobody_differs, play_sd=found).play(games)
+    games = player_games.gather_games(sample.table, sample.ladder, player_games.WHITE_ADVANTAGE)
+    play = player_games.EventLevel.of(games, nobody_differs, play_sd=found).play(games)
     points = games.slope * (play - play[games.other])
     assert points @ games.surplus == pytest.approx(points @ points, rel=1e-3)
     # Moves that have nothing to do with the results explain nothing.
@@ -379,5 +378,6 @@ def test_wrong_input_is_refused(sample: Sample) -> None:
 
 
 def test_the_words(sample: Sample) -> None:
-    text = Path(luck.__file__).read_text(encoding="utf-8").lower()
-    assert not [word for word in FORBIDDEN if word in text]
+    for module in (luck, mirror, player_games):
+        text = Path(module.__file__).read_text(encoding="utf-8").lower()
+        assert not [word for word in FORBIDDEN if word in text]

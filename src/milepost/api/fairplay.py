@@ -28,7 +28,8 @@ from milepost.fairplay.given_ratings import (
     with_given_ratings,
 )
 from milepost.fairplay.honest import HonestPlayers, honest_players
-from milepost.fairplay.luck import mirror_p, mirror_test, split_results
+from milepost.fairplay.luck import split_results
+from milepost.fairplay.mirror import mirror_p, mirror_test
 from milepost.fairplay.performances import Board, Performance, make_board, performances
 from milepost.fairplay.screen import (
     EventAsAWhole,

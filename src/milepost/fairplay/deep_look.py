@@ -257,8 +257,13 @@ class DeepTest:
     """How often honest players of this rating play it on these turns."""
     turns: int
     """Turns whose deep move is known."""
+    p: float
+    """How often honest players have as large a ratio with the deep look: the larger of the next
+    two."""
+    p_reference: float | None
+    """Among the honest performances that were looked at so deep; None = there are too few."""
     p_simulated: float
-    """How often simulated honest players have as large a ratio with the deep look."""
+    """Among simulated honest players on just these turns."""
     p_simulated_se: float
     """Its standard error."""
     power: tuple[PowerCell, ...]
@@ -291,6 +296,9 @@ def deep_test(
     found = look.evidence(look.played)
     drawn = weighed_draws(look, rng, draws)
     p, error = drawn.tail("ln_e", found.ln_e)
+    # No tail is known to be smaller than one draw's weight at this place.
+    p = max(p, float(np.exp(-max(found.ln_e, 0.0))) / len(drawn.ln_e))
+    among = pull.share_above(found.ln_e)
     known = deep >= 0
     return DeepTest(
         ln_e=found.ln_e,
@@ -299,8 +307,9 @@ def deep_test(
         played=float((look.played == deep)[known].mean()),
         expected=look.expected_share(deep),
         turns=int(known.sum()),
-        # No tail is known to be smaller than one draw's weight at this place.
-        p_simulated=max(p, float(np.exp(-max(found.ln_e, 0.0))) / len(drawn.ln_e)),
+        p=max(p, among or 0.0),
+        p_reference=among,
+        p_simulated=p,
         p_simulated_se=error,
         power=tuple(power_table(look, drawn, rng, assistants=(DEEP,), draws=max(draws // 5, 20))),
         sequence=tuple(each.ln_e for each in look.follow(look.played)),

@@ -37,7 +37,8 @@ class DeepPull:
     rests_on: str = ""
     """What it was measured on."""
     ln_e: Floats = field(default_factory=lambda: np.empty(0))
-    """Logarithms of the evidence ratios of honest performances with the deep look, rising."""
+    """Logarithms of the evidence ratios of honest performances with the deep look, rising; each by
+    a pull that was measured on other events."""
     made: Mapping[str, Any] = field(default_factory=dict)
     """How it was made."""
 
@@ -45,6 +46,13 @@ class DeepPull:
     def counts(self) -> bool:
         """Whether enough honest performances stand behind it to let it change E."""
         return len(self.ln_e) >= LEAST_HONEST
+
+    def share_above(self, ln_e: float) -> float | None:
+        """Return (1 + honest ratios at least as high) / (1 + all); None = too few to say."""
+        if not self.counts:
+            return None
+        above = len(self.ln_e) - int(np.searchsorted(self.ln_e, ln_e - 1e-12))
+        return (1 + above) / (1 + len(self.ln_e))
 
     def tilt(self, ratings: Floats, agree: Floats) -> Floats:
         """Return b, turns × ratings.

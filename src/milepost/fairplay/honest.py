@@ -20,7 +20,8 @@ import numpy as np
 from milepost.choice.spreads import Floats
 from milepost.errors import InputError
 from milepost.fairplay.deep_pull import DeepPull
-from milepost.fairplay.luck import PLAY_SD, RESULT_PULL, ResultPull
+from milepost.fairplay.luck import PLAY_SD
+from milepost.fairplay.mirror import RESULT_PULL, ResultPull
 from milepost.fairplay.standard_scores import HonestVariation
 from milepost.intrinsic.calibration.calibration import Calibration
 

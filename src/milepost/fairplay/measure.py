@@ -13,7 +13,8 @@ from scipy.special import chdtri
 from milepost.choice.spreads import Floats, Ints
 from milepost.errors import InputError
 from milepost.fairplay.honest import MIDDLE, UNIT, HonestPlayers, Reference
-from milepost.fairplay.luck import measure_play_sd, measure_result_pull, mirror_test
+from milepost.fairplay.luck import measure_play_sd
+from milepost.fairplay.mirror import measure_result_pull, mirror_test
 from milepost.fairplay.performances import Board, Performance, make_board, performances
 from milepost.fairplay.screen import LEAST_TURNS
 from milepost.fairplay.standard_scores import within_performances

@@ -222,7 +222,7 @@ def evidence_chart(sequence: pl.DataFrame) -> Any:
             "word": [support((level + 0.5) * _LN_10).split(" support")[0] for level in range(4)],
         }
     )
-    below = pl.DataFrame({"at": [0.0], "word": ["for proposition 1"]})
+    below = pl.DataFrame({"at": [0.0], "word": ["for statement 1"]})
     what = [_E, _WORST]
     return (
         alt.layer(

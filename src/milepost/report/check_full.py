@@ -42,11 +42,11 @@ _SHARES = {0.05: "one move in twenty", 0.1: "one move in ten", 0.2: "one move in
            0.4: "two moves in five", 1.0: "every move"}  # fmt: skip
 _ORDINARY = (
     "The player is underrated, improving or back from a break.",
-    "The opening was prepared beyond what counts as book here.",
-    "The games were forcing: the good move was easy to find.",
+    "The opening was prepared further than the moves left out here as book.",
+    "The games were forcing, and the good moves easy to find.",
     "The rating is wrong, or belongs to somebody else.",
     "The moves or results in the file are wrong.",
-    "Chance: among many players and many looks, somebody is always far out.",
+    "Chance: among many players, somebody always stands far from the middle.",
 )
 
 
@@ -71,8 +71,8 @@ def full_sections(
     if test.too_little:
         headline.append(
             Text(
-                _power_sentence(test) or "What would have been noticed is not known.",
-                f"Less than a full test wants: {test.too_little}",
+                _power_sentence(test) or "What this test would have noticed is not known.",
+                f"Too little for a full test: {test.too_little}",
                 "large",
             )
         )
@@ -83,7 +83,7 @@ def full_sections(
             Text(_who(view, test, label, names), "Who"),
             Text(
                 f"1: {capital(words.ALONE)}.\n\n2: {capital(words.HELPED)}.",
-                "The two propositions",
+                "The two statements",
             ),
             Text(
                 f"E = {words.ratio_text(test.ln_e)}: {words.support(test.ln_e)}.",
@@ -140,58 +140,61 @@ def _who(view: CheckView, test: FullTest, label: str, names: Labels) -> str:
         f"{label}: rating before the event {real.rating:.0f}{source}, "
         f"{count_text(len(real), 'turn')} in {count_text(real.games, 'game')}.{by_moves} Index "
         f"{test.index.index:.1f}; among honest players of this rating its mean is 50 and its "
-        "standard deviation 5." + (f" Mind: {warned}." if warned else "")
+        "standard deviation 5." + (f" Note: {warned}." if warned else "")
     )
 
 
 def _strength(test: FullTest) -> str:
     ln_e, chance = test.ln_e, test.chance
     bound = (
-        "The bound: an honest player reaches this ratio with a probability of at most "
-        f"1/E = {words.p_text(float(np.exp(-ln_e)))}, whenever somebody looks."
+        "An honest player reaches this E with a probability of at most "
+        f"1/E = {words.p_text(float(np.exp(-ln_e)))}, no matter when or how often somebody looks."
         if ln_e > 0
-        else "The bound 1/E says nothing here, for E is not above 1."
+        else "E is not above 1, so it speaks for nothing but the player alone."
     )
     simulated = (
-        f"{words.p_text(chance.p_simulated)} ± {chance.p_simulated_se:.1g} by simulation "
-        f"({chance.draws:,} performances on just these turns)"
+        f"{words.p_text(chance.p_simulated)} ± {chance.p_simulated_se:.1g} among {chance.draws:,} "
+        "simulated performances on the same turns"
     )
     if chance.p_reference is None or chance.floor is None:
         p = (
-            f"p = {simulated}. There are no measured honest performances to compare with, so it "
-            "rests on the model alone."
+            f"p = {simulated}. No honest performances were measured for this set-up, so p rests on "
+            "the model alone."
         )
     else:
         p = (
             f"p = {words.p_text(chance.p, chance.floor)}, the larger of two: {simulated}, and "
-            f"{words.p_text(chance.p_reference, chance.floor)} among {chance.reference:,} honest "
-            f"performances; the smallest p these can give is {exact(chance.floor)}."
+            f"{words.p_text(chance.p_reference, chance.floor)} among {chance.reference:,} real "
+            f"honest performances, which cannot give less than {exact(chance.floor)}."
         )
     worst = words.ratio_text(test.index.ln_e_worst)
     return (
-        f"- {bound}\n{_deep(test)}- Worst-case ratio: {worst}. It holds for a player of any "
-        f"strength, however wrong the rating is.\n- {p} It is the chance that an honest player "
-        "gives as much evidence, not the chance that this player is honest."
+        f"- {bound}\n{_deep(test)}- Worst case: {worst}. This ratio holds whatever the player's "
+        f"true strength is, even if the rating is wrong.\n- {p} p says how often honest players "
+        "give as much evidence. It is not the chance that this player is honest."
     )
 
 
 def _deep(test: FullTest) -> str:
-    """A line about the deep look, where there is one."""
+    """Lines about the deep look, where there is one."""
     deep = test.deep
     if deep is None:
         return ""
-    counted = (
-        f"E is the mean of two ratios. Without the deep look: {words.ratio_text(test.index.ln_e)}; "
-        "worst case and p below are its own. With it: "
-        if deep.pull.counts
-        else f"{words.not_counted(deep.pull)} With it the ratio would be "
+    found = (
+        f"A search to depth {deep.pull.depth} agrees with {deep.played:.0%} of {deep.turns:,} "
+        f"moves. Honest players of this rating agree with it in {deep.expected:.0%} "
+        f"({deep.pull.rests_on})."
     )
+    ratio = (
+        f"{words.ratio_text(deep.ln_e)} (worst case {words.ratio_text(deep.ln_e_worst)}, "
+        f"{words.deep_p(deep)})"
+    )
+    if not deep.pull.counts:
+        return f"- {words.not_counted(deep.pull)} With it the ratio would be {ratio}. {found}\n"
     return (
-        f"- {counted}"
-        f"{words.ratio_text(deep.ln_e)}, worst case {words.ratio_text(deep.ln_e_worst)}, p = "
-        f"{words.p_text(deep.p_simulated)} by simulation. A search to depth {deep.pull.depth} "
-        f"agrees with {deep.played:.0%} of {deep.turns:,} moves; honest players of this rating "
-        f"would agree with it in {deep.expected:.0%} ({deep.pull.rests_on}).\n"
+        f"- E is the mean of two ratios: {words.ratio_text(test.index.ln_e)} without the deep look "
+        f"and {ratio} with it. {found}\n- p of both together is {words.p_text(test.p)}: twice the "
+        "smaller of the two. Worst case and p below are those without the deep look.\n"
     )
 
 
@@ -215,10 +218,10 @@ def _figures(test: FullTest) -> Table:
     return Table(
         "The figures",
         frame,
-        note="Expected of agents of this rating on the same turns. Raw: as if players were such "
-        "agents. Adjusted: beside honest people, who differ and vary more. Published: raw, divided "
-        f"by {PUBLISHED_MM} and {PUBLISHED_AD}, for comparison. Correlations used for the last "
-        f"row: {used}; nothing is added up as if it were independent.",
+        note="Expected: what agents of this rating do on the same turns. Raw: as if players were "
+        "such agents. Adjusted: compared with honest people, who vary more. Published: raw, "
+        f"divided by {PUBLISHED_MM} and {PUBLISHED_AD}, for comparison. The figures depend on each "
+        f"other ({used}), and the last row allows for that.",
         digits={"actual": 3, "expected": 3, "z raw": 2, "z adjusted": 2, "z published": 2},
     )
 
@@ -234,7 +237,7 @@ def _shares(test: FullTest) -> Table:
     return Table(
         "Share of assisted moves, if there were any",
         frame,
-        note="If every turn is alike. An interval that begins at 0 % leaves room for none.",
+        note="If help could come on any turn. An interval that begins at 0 % allows for none.",
         numbers=("share", "95 % interval"),
     )
 
@@ -250,7 +253,7 @@ def _posterior(test: FullTest) -> Table:
     return Table(
         "What E makes of odds held beforehand",
         frame,
-        note="For proposition 2. The odds before the games are not ours to choose.",
+        note="For statement 2. What the odds were before the games is for the reader to say.",
         numbers=("odds before", "odds after", "probability"),
     )
 
@@ -284,8 +287,8 @@ def _power_text(test: FullTest) -> str:
         return "What help would have been noticed on these turns was not worked out."
     draws = test.power[0].draws
     return (
-        f"{sentence} It rests on {draws:,} simulated performances a kind of help. What was not "
-        "noticed looks like honest play: a low figure clears nobody."
+        f"{sentence} Each kind of help was simulated {draws:,} times. Help that is not noticed "
+        "looks like honest play, so a low figure clears nobody."
     )
 
 
@@ -306,7 +309,7 @@ def _power_table(test: FullTest) -> list[Table]:
         Table(
             "Noticed, of 100 cases",
             pl.DataFrame(columns),
-            note="By whom, and at which rate of false alarms.",
+            note="Columns: who helps, and how many honest performances would raise a false alarm.",
             numbers=tuple(columns)[1:],
         )
     ]
@@ -334,7 +337,7 @@ def _power(test: FullTest) -> Chart | Text:
         title,
         power_chart(test.power),
         "How often help would be noticed by share of turns, a panel a rate of false alarms",
-        "Help at any turn alike. The scale of shares is logarithmic.",
+        "Help at any turn. The scale of shares is logarithmic.",
     )
 
 
@@ -364,7 +367,8 @@ def _sensitivity(test: FullTest, names: Labels) -> Table:
     return Table(
         "The same under other choices",
         pl.DataFrame(rows, infer_schema_length=None),
-        note="Every variant was fixed before looking; none of them replaces the first row.",
+        note="All without the deep look. Every row was fixed before looking, and none of them "
+        "replaces the first.",
         numbers=("index", "E", "worst case", "z match", "z error"),
     )
 
@@ -385,8 +389,9 @@ def _alternatives(test: FullTest) -> Table:
     return Table(
         "The menu of alternatives",
         pl.DataFrame(columns),
-        note="The ratio of each alternative, its shares averaged. E is the mean over the whole "
-        "menu with weights that were published beforehand; the largest is never picked.",
+        note="The ratio of each alternative without the deep look, averaged over the shares. E is "
+        "the mean over the whole menu, with weights that were published beforehand. The largest is "
+        "never picked.",
         numbers=tuple(name for name in columns if name != "help"),
     )
 
@@ -411,8 +416,8 @@ def _trace(test: FullTest) -> Fold:
         "Every move. Single moves are not evidence",
         (
             Text(
-                "A strong player finds good moves, and anybody finds some. No move by itself says "
-                "who chose it; only many together say something, and that is E.",
+                "Strong players find good moves, and everybody finds some. No single move says who "
+                "chose it. Only many together say something, and that is E.",
                 "Single moves are not evidence",
             ),
             Table(
