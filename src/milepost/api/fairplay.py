@@ -17,7 +17,9 @@ from milepost.api.ratings import LEVEL, find_calibration
 from milepost.choice.spreads import Ints, Spreads
 from milepost.errors import InputError, OutputError
 from milepost.fairplay import ledger, words
-from milepost.fairplay.deep_look import DeepTest
+from milepost.fairplay.deep.look import DeepTest
+from milepost.fairplay.evidence.simulate import DRAWS
+from milepost.fairplay.evidence.standard_scores import correlation_text
 from milepost.fairplay.exclusions import Variant, known_positions, sensitivity_variants
 from milepost.fairplay.full import PRIOR_ODDS, FullTest, full_test
 from milepost.fairplay.full import sequence as each_after_each
@@ -27,10 +29,10 @@ from milepost.fairplay.given_ratings import (
     parse_elos,
     with_given_ratings,
 )
-from milepost.fairplay.honest import HonestPlayers, honest_players
-from milepost.fairplay.luck import split_results
-from milepost.fairplay.mirror import mirror_p, mirror_test
 from milepost.fairplay.performances import Board, Performance, make_board, performances
+from milepost.fairplay.reference.honest import HonestPlayers, honest_players
+from milepost.fairplay.results.luck import split_results
+from milepost.fairplay.results.mirror import mirror_p, mirror_test
 from milepost.fairplay.screen import (
     EventAsAWhole,
     event_as_a_whole,
@@ -38,8 +40,6 @@ from milepost.fairplay.screen import (
     screen,
     screening_row,
 )
-from milepost.fairplay.simulate import DRAWS
-from milepost.fairplay.standard_scores import correlation_text
 from milepost.games.rounds import round_number, round_numbers
 from milepost.intrinsic.calibration.calibration import Calibration
 from milepost.intrinsic.rating.likelihood_grid import Ladder, climb
@@ -218,7 +218,7 @@ class Check:
         command
             The command that makes it anew.
         """
-        from milepost.report.check_page import CheckView, write_check_report
+        from milepost.report.check.page import CheckView, write_check_report
 
         view = CheckView(
             table=self.table,
