@@ -29,18 +29,18 @@ from scripts.write_honest import read_events
 import milepost as mp
 from milepost.choice.spreads import Ints
 from milepost.fairplay import words
-from milepost.fairplay.deep.look import (
+from milepost.fairplay.deep_look import (
     DeepSimulator,
     DeepTurns,
     deep_turns,
     ln_mean,
     measure_pull,
 )
-from milepost.fairplay.deep.pull import DeepPull
-from milepost.fairplay.evidence.juries import best_moves
-from milepost.fairplay.evidence.simulate import Simulator, weighed_draws
+from milepost.fairplay.deep_pull import DeepPull
+from milepost.fairplay.honest import honest_players
+from milepost.fairplay.juries import best_moves
 from milepost.fairplay.performances import Board, Performance, make_board, performance
-from milepost.fairplay.reference.honest import honest_players
+from milepost.fairplay.simulate import Draws, Simulator
 from milepost.io.files import write_text
 
 ENOUGH = 0.95
@@ -199,7 +199,7 @@ def study_pull(given: argparse.Namespace) -> dict[str, Any]:
     turns = {name: [deep_turns(*each) for each in those] for name, those in found.items()}
     whole: list[float] = []
     games: list[float] = []
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name, those in found.items():
         others = [each for other, kept in turns.items() if other != name for each in kept]
         pull = measure_pull(others, given.depth)
@@ -270,20 +270,49 @@ def study_engines(given: argparse.Namespace) -> dict[str, Any]:
     return {"calibration": given.calibration, "engines": rows}
 
 
+STATISTICS = ("mean", "deep", "plain", "match")
+"""E as a full test reports it, its two ratios, and z of the match rate."""
+POWER_SHARES = (0.1, 0.2, 0.4, 1.0)
+
+
+def _four(look: DeepSimulator, plain: Simulator, picked: Ints) -> list[float]:
+    """The statistics of some choices."""
+    deep = look.evidence(picked).ln_e
+    without, _, match = plain.statistics(picked)
+    return [ln_mean(without, deep), deep, without, match]
+
+
+def _thresholds(
+    look: DeepSimulator, plain: Simulator, rng: np.random.Generator, draws: int
+) -> dict[str, list[float]]:
+    """What simulated honest people on these turns reach once in 100 and once in 1,000 times.
+
+    Half of the draws are helped, and each is weighed as in `milepost.fairplay.simulate`.
+    """
+    kinds = [None] * draws + ["menu"] * draws
+    found = np.array([_four(look, plain, look.choices(rng, kind)) for kind in kinds])
+    weights = 1 / (0.5 + 0.5 * np.exp(np.minimum(found[:, 1], 600.0)))
+    drawn = [Draws(column, column, column, weights) for column in found.T]
+    return {
+        name: [each.threshold("ln_e", rate) for each in drawn]
+        for name, rate in (("1e-2", 1e-2), ("1e-3", 1e-3))
+    }
+
+
 def study_power(given: argparse.Namespace) -> dict[str, Any]:
     """Honest performances with moves of the deep search, or of another engine (`--others`).
 
     Noticed: at the threshold of simulated honest people on the same turns, one in 100 and in 1,000,
-    by the ratio with the deep look and, in the same draws, without it.
+    by E as a full test reports it, by the ratios with and without the deep look, and by the match
+    rate, all on the same draws.
     """
     pull = DeepPull.from_dict(json.loads(given.pull.read_text(encoding="utf-8"))["pull"])
     rows: list[dict[str, Any]] = []
     for name, those in honest_performances(given).items():
-        for real, deep in those:
+        for real, deep in those[: given.most]:
             rng = np.random.default_rng([2011, len(rows)])
             look, plain = DeepSimulator(real, deep, pull), Simulator(real)
-            drawn = [weighed_draws(each, rng, given.draws) for each in (look, plain)]
-            limits = [[one.threshold("ln_e", rate) for one in drawn] for rate in (1e-2, 1e-3)]
+            limits = _thresholds(look, plain, rng, given.draws)
             helpers = {"the deep search": deep}
             for place, store in enumerate(given.others):
                 helpers[given.called[place]] = _options_of(store, real, given)
@@ -291,22 +320,22 @@ def study_power(given: argparse.Namespace) -> dict[str, Any]:
                 known = move >= 0
                 if known.mean() < ENOUGH:
                     continue
-                for share in (0.1, 0.2, 0.4, 1.0):
-                    hits = []
+                about = {"elo": real.rating, "turns": len(real), "games": real.games, "help": who,
+                         "plays_best": float((move == 0)[known].mean()),
+                         "plays_deep": float((move == deep)[known].mean())}  # fmt: skip
+                for share in POWER_SHARES:
+                    found = []
                     for _ in range(1 if share == 1 else REPEATS):
                         mask = known & (rng.random(len(move)) < share)
-                        picked = np.where(mask, move, look.played)
-                        both = [each.evidence(picked).ln_e for each in (look, plain)]
-                        hits.append([[x >= y for x, y in zip(both, at, strict=True)]
-                                     for at in limits])  # fmt: skip
-                    share_of = np.mean(hits, axis=0)
-                    rows.append(
-                        {"elo": real.rating, "turns": len(real), "games": real.games, "help": who,
-                         "share": share, "plays_best": float((move == 0)[known].mean()),
-                         "plays_deep": float((move == deep)[known].mean()),
-                         "deep_1e-2": share_of[0][0], "plain_1e-2": share_of[0][1],
-                         "deep_1e-3": share_of[1][0], "plain_1e-3": share_of[1][1]}
-                    )  # fmt: skip
+                        found.append(_four(look, plain, np.where(mask, move, look.played)))
+                    noticed = {
+                        f"{kind}_{rate}": float(value)
+                        for rate, at in limits.items()
+                        for kind, value in zip(
+                            STATISTICS, (np.array(found) >= at).mean(axis=0), strict=True
+                        )
+                    }
+                    rows.append({**about, "share": share, **noticed})
             tell(f"{name}: {rows[-1]}")
     return {"calibration": given.calibration, "draws": given.draws, "rows": rows}
 
@@ -438,20 +467,25 @@ def _engine_lines(figures: dict[str, Any]) -> list[str]:
 
 
 def _power_lines(figures: dict[str, Any]) -> list[str]:
+    rates = {"1e-2": "1 in 100", "1e-3": "1 in 1,000"}
     lines = [
         f"## Honest games with replaced moves, {figures['calibration']}",
         "",
         (
-            f"Noticed with the deep look / without it, of {REPEATS} draws a performance (one where "
-            f"all moves are replaced), at thresholds of {figures['draws']} simulated honest and as "
-            "many helped people on the same turns."
+            "Each cell: noticed by E as a full test reports it / by the ratio without the deep "
+            f"look / by the match rate; {REPEATS} draws a performance (one where all moves are "
+            f"replaced), thresholds of {figures['draws']} simulated honest and as many helped "
+            "people on the same turns."
         ),
         "",
-        (
-            "| helper | Elo | turns, games | plays judge's best, deep move "
-            "| 1 in 100: 10% | 20% | 40% | 100% | 1 in 1,000: 10% | 20% | 40% | 100% |"
-        ),
-        "|---" * 12 + "|",
+        "| helper | Elo | turns, games | plays judge's best, deep move | "
+        + " | ".join(
+            f"{title}: {share:.0%}" if share == POWER_SHARES[0] else f"{share:.0%}"
+            for title in rates.values()
+            for share in POWER_SHARES
+        )
+        + " |",
+        "|---" * (4 + 2 * len(POWER_SHARES)) + "|",
     ]
     rows = figures["rows"]
     for who, elo, turns in dict.fromkeys((r["help"], r["elo"], r["turns"]) for r in rows):
@@ -460,15 +494,19 @@ def _power_lines(figures: dict[str, Any]) -> list[str]:
         }
         first = next(iter(mine.values()))
         cells = [
-            f"{mine[share][f'deep_{rate}']:.2f} / {mine[share][f'plain_{rate}']:.2f}"
-            for rate in ("1e-2", "1e-3")
-            for share in (0.1, 0.2, 0.4, 1.0)
+            " / ".join(_part(mine[share][f"{kind}_{rate}"]) for kind in ("mean", "plain", "match"))
+            for rate in rates
+            for share in POWER_SHARES
         ]
         lines.append(
             f"| {who} | {elo:.0f} | {turns}, {first['games']} | {first['plays_best']:.0%}, "
             f"{first['plays_deep']:.0%} | {' | '.join(cells)} |"
         )
     return lines
+
+
+def _part(value: float) -> str:
+    return "1" if value > 0.995 else f"{value:.2f}".lstrip("0")
 
 
 def main() -> None:
@@ -497,6 +535,7 @@ def main() -> None:
     )
     parser.add_argument("--called", action="append", default=[], help="its name")
     parser.add_argument("--draws", type=int, default=200)
+    parser.add_argument("--most", type=int, help="performances of an event, for power")
     parser.add_argument("-o", "--output", type=Path, required=True)
     given = parser.parse_args()
     given.moves_of = {}

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -98,6 +99,13 @@ def test_the_measurement_reads_a_performance(look: DeepSimulator) -> None:
 def test_it_is_kept_as_json() -> None:
     again = DeepPull.from_dict(json.loads(json.dumps(PULL.to_dict())))
     assert (again.agreed, again.other, again.sd) == (PULL.agreed, PULL.other, PULL.sd)
+
+
+def test_honest_ratios_give_p_only_where_there_are_enough() -> None:
+    assert replace(PULL, ln_e=np.zeros(29)).share_above(1.0) is None
+    known = replace(PULL, ln_e=np.arange(39.0))
+    # By hand: 36, 37 and 38 are as high, so (1 + 3) / (1 + 39).
+    assert known.share_above(36.0) == pytest.approx(0.1)
 
 
 def test_the_mean_of_two_ratios() -> None:

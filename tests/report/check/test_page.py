@@ -215,7 +215,7 @@ def test_the_evidence_is_told_with_its_bound_its_floor_and_its_power() -> None:
     text = seen(html(VIEWS["full"]))
     assert "E = 12.2: moderate support for: a share of the moves" in text
     assert "1/E = 0.082" in text
-    assert "among 312 honest performances; the smallest p these can give is 0.0032" in text
+    assert "among 312 real honest performances, which cannot give less than 0.0032" in text
     assert (
         "On these 231 turns help with one move in five from another engine would be noticed in 13 "
         "of 100 cases (at one false alarm in 100)." in text
@@ -234,18 +234,21 @@ def test_the_deep_look_is_told_beside_the_ratio_without_it() -> None:
     assert "agrees with 61% of 240 moves" in text
     assert "in 47% (12 performances" in text
     assert "a deep search, 1 in 100" in text
+    # Twice the smaller of p = 0.014 without it and 1/41, the least that 40 can give, with it.
+    assert "0.024 among 40 honest performances" in text
+    assert "p of both together is 0.028" in text
 
 
 def test_a_deep_look_with_few_honest_performances_behind_it_leaves_e_alone() -> None:
     text = seen(html(full_view(full=(views.full_test(deep=views.deep_look(8)),))))
     assert "E = 6,634" not in text
-    assert "only 8 honest performances have been looked at so deep, and 30 are wanted" in text
+    assert "it was tried on 8 honest performances, and at least 30 are needed" in text
     assert "the ratio would be" in text
 
 
 def test_too_little_puts_the_power_before_everything() -> None:
     text = seen(html(VIEWS["little"]))
-    headline = text.index("Less than a full test wants: 96 turns where 150 are wanted")
+    headline = text.index("Too little for a full test: 96 turns where 150 are wanted")
     assert headline < text.index("would be noticed in 13 of 100 cases")
     assert text.index("would be noticed in 13 of 100 cases") < text.index("This is evidence")
 
@@ -272,7 +275,7 @@ def test_what_is_missing_is_said() -> None:
     assert "Evidence by game" in text
     assert "The rounds are not known." in text
     assert "rests on the model alone" in text
-    assert "The bound 1/E says nothing here" in text
+    assert "E is not above 1, so these moves do not speak for help." in text
     assert "strong support" not in text
 
 

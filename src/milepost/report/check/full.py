@@ -151,7 +151,7 @@ def _strength(test: FullTest) -> str:
         "An honest player reaches this E with a probability of at most "
         f"1/E = {words.p_text(float(np.exp(-ln_e)))}, no matter when or how often somebody looks."
         if ln_e > 0
-        else "E is not above 1, so it speaks for nothing but the player alone."
+        else "E is not above 1, so these moves do not speak for help."
     )
     simulated = (
         f"{words.p_text(chance.p_simulated)} ± {chance.p_simulated_se:.1g} among {chance.draws:,} "
