@@ -104,7 +104,7 @@ def test_many_players_are_numbered_not_named() -> None:
 
 def test_evidence_has_its_words_and_rounds() -> None:
     text = svg_text(evidence_chart(views.full_test().sequence))
-    for word in ("limited", "moderate", "moderately strong", "strong", "for proposition 1"):
+    for word in ("limited", "moderate", "moderately strong", "strong", "for statement 1"):
         assert f">{word}<" in text
     assert ">round<" in text
     assert ">1,000<" in text
