@@ -174,7 +174,7 @@ class HeldBack:
             self._inputs.put(line)
 
     def until(self, word: str) -> list[str]:
-        lines = []
+        lines: list[str] = []
         while not lines or not lines[-1].startswith(word):
             lines.append(self.lines.get(timeout=PATIENCE))
         return lines

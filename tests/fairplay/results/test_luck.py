@@ -379,5 +379,5 @@ def test_wrong_input_is_refused(sample: Sample) -> None:
 
 def test_the_words(sample: Sample) -> None:
     for module in (luck, mirror, player_games):
-        text = Path(module.__file__).read_text(encoding="utf-8").lower()
+        text = Path(str(module.__file__)).read_text(encoding="utf-8").lower()
         assert not [word for word in FORBIDDEN if word in text]
