@@ -105,8 +105,8 @@ def phases_told(calibration: Calibration) -> str:
         return f"How evenly {calibration.name} rates the phases was not measured."
     told = ", ".join(f"{name} {each.value:+.0f} ± {each.se:.0f}" for name, each in shifts.items())
     return (
-        f"With {calibration.name}, phases of ordinary players rate this far from their Elo: {told}. "
-        "A review allows for that."
+        f"With {calibration.name}, phases of ordinary players rate this far from their Elo: "
+        f"{told}. A review allows for that."
     )
 
 
