@@ -131,6 +131,7 @@ def completions(*words: str) -> list[str]:
 def test_completion_offers_commands_options_and_words() -> None:
     assert completions("milepost", "revi") == ["review"]
     assert "--calibration" in completions("milepost", "rate", "x", "--cal")
+    assert completions("milepost", "rate", "x", "--by", "ph") == ["phase"]
     assert completions("milepost", "analyse", "x", "--plan", "st") == ["standard"]
 
 

@@ -26,6 +26,7 @@ from milepost.intrinsic.rating.groupings import GROUPINGS, columns_needed
 from milepost.intrinsic.rating.posterior import Followed, Prior, follow
 from milepost.intrinsic.rating.rate import LEAST_TURNS, shares_of
 from milepost.intrinsic.rating.rate import rate as rate_groups
+from milepost.intrinsic.review.baselines import phases_told
 from milepost.io.files import write_table
 from milepost.io.progress import Report
 from milepost.io.provenance import provenance
@@ -186,7 +187,7 @@ def rate(
         level=level,
         calibration=chosen,
         decisions=rated,
-        notes=tuple(_notes(rated, chosen)),
+        notes=(*_notes(rated, chosen), *((phases_told(chosen),) if "phase" in groupings else ())),
         made=provenance("rate", told, [dict(each) for each in rated.inputs]),
     )
 
@@ -534,5 +535,6 @@ __all__ = [
     "find_calibration",
     "likelihood",
     "load_calibration",
+    "phases_told",
     "rate",
 ]

@@ -30,6 +30,13 @@ _DROPPED_FIRST = ("c 2009", "games", "z error", "error", "z match", "match %")
 """Columns that a narrow terminal does without, in this order."""
 
 
+def _groupings(incomplete: str) -> list[str]:
+    """Words that the shell may complete behind --by."""
+    from milepost.api.ratings import GROUPINGS
+
+    return [name for name in (*GROUPINGS, "none") if name.startswith(incomplete)]
+
+
 def rate(
     inputs: options.Inputs,
     store: shared.Store = None,
@@ -42,6 +49,7 @@ def rate(
             "result, clock, move-range, milepost; repeatable, all combine; none = everything in "
             "one.",
             show_default="player",
+            autocompletion=_groupings,
         ),
     ] = None,
     player: shared.Players = None,
@@ -247,6 +255,10 @@ def _show(ratings: Ratings, most: int) -> None:
         typer.echo(f"  {number}: {text}")
     if len(shown) < len(table):
         show.say(f"{len(table) - len(shown):,} more groups; -o FILE writes them all", err=True)
+    if "phase" in ratings.by:
+        from milepost.api.ratings import phases_told
+
+        show.note(phases_told(calibration))
     show.note("These figures are evidence, never a verdict on a person (docs/intrinsic.md).")
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from milepost.analysis.spreads.build import NOT_ANALYSED
+from milepost.analysis.spreads.build import LEFT_OUT_WORDS, NOT_ANALYSED
 from milepost.choice.evaluation.evaluate import Prepared, prepare
 from milepost.choice.spreads import Ints, Spreads
 from milepost.errors import InputError
@@ -149,7 +149,8 @@ def _rows_of_nothing(
     rows = []
     for group in reasons:
         told = ", ".join(
-            f"{count:,} {reason}" for reason, count in group.select("reason", "len").rows()
+            f"{count:,} {LEFT_OUT_WORDS.get(reason, reason)}"
+            for reason, count in group.select("reason", "len").rows()
         )
         row = group.select(labels).row(0, named=True)
         rows.append({**row, "n": 0, "games": 0, "warnings": f"no turn to rate: {told}"})
