@@ -7,7 +7,7 @@
 
 *pull*: how honest players of part *estimate* are drawn to the move of a deep search (`--deep`: a
 store of `milepost analyse --plan multipv --width 1 --depth 12`), and their evidence ratios, each
-with lines measured on the others alone. *engines*: games of engines, as if players of
+with lines measured on other events alone. *engines*: games of engines, as if players of
 certain ratings had played them. *power*: honest games in which moves are replaced. Only figures are
 written, no names.
 """
@@ -18,6 +18,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,18 +29,18 @@ from scripts.write_honest import read_events
 import milepost as mp
 from milepost.choice.spreads import Ints
 from milepost.fairplay import words
-from milepost.fairplay.deep_look import (
+from milepost.fairplay.deep.look import (
     DeepSimulator,
     DeepTurns,
     deep_turns,
     ln_mean,
     measure_pull,
 )
-from milepost.fairplay.deep_pull import DeepPull
-from milepost.fairplay.honest import honest_players
-from milepost.fairplay.juries import best_moves
+from milepost.fairplay.deep.pull import DeepPull
+from milepost.fairplay.evidence.juries import best_moves
+from milepost.fairplay.evidence.simulate import Draws, Simulator
 from milepost.fairplay.performances import Board, Performance, make_board, performance
-from milepost.fairplay.simulate import Simulator, weighed_draws
+from milepost.fairplay.reference.honest import honest_players
 from milepost.io.files import write_text
 
 ENOUGH = 0.95
@@ -143,29 +144,49 @@ def rates(those: list[DeepTurns]) -> list[dict[str, Any]]:
     return rows
 
 
-STRETCHES = ((1, 20), (21, 40), (41, 999))
+STRETCHES = ((1, 20), (21, 40), (41, 60), (61, 999))
 """Move numbers, from and to."""
+QUIET_MOVES, QUIET_PAWNS = 8, 0.2
+"""A turn is quiet where so many moves lie within so much of the best: long endings are full of
+such turns, and engines' games are long."""
+
+
+def quiet(real: Performance) -> Ints:
+    """How many moves of each turn lie within `QUIET_PAWNS` of the best."""
+    spreads = real.board.spreads.take(real.rows)
+    starts = spreads.offsets[:-1]
+    near = spreads.values >= np.repeat(spreads.values[starts], spreads.counts) - QUIET_PAWNS
+    answer: Ints = np.add.reduceat(near.astype(np.int64), starts)
+    return answer
 
 
 def by_stretch(
     those: list[tuple[Performance, Ints, DeepPull]],
 ) -> list[dict[str, Any]]:
-    """How often the deep move is played by stretch of the game, beside what honest players do."""
+    """How often the deep move is played by kind of turn, beside what honest players do."""
     parts = []
     for real, deep, pull in those:
         turns = deep_turns(real, deep)
-        number = real.board.table["move_number"].to_numpy()[real.rows][deep >= 0]
+        known = deep >= 0
+        number = real.board.table["move_number"].to_numpy()[real.rows][known]
         b = pull.tilt(np.array([real.rating]), turns.agree)[:, 0]
         chance = turns.p * np.exp(b) / (1 - turns.p + turns.p * np.exp(b))
-        parts.append(np.stack([number, turns.hit, chance]))
-    number, hit, chance = np.concatenate(parts, axis=1)
+        parts.append(np.stack([number, turns.hit, chance, quiet(real)[known]]))
+    number, hit, chance, near = np.concatenate(parts, axis=1)
+    kinds = {
+        f"moves {first} and later" if last == 999 else f"moves {first} to {last}": (
+            (number >= first) & (number <= last)
+        )
+        for first, last in STRETCHES
+    }
+    kinds["quiet turns"] = near >= QUIET_MOVES
+    kinds["other turns"] = near < QUIET_MOVES
     rows = []
-    for first, last in STRETCHES:
-        here = (number >= first) & (number <= last)
+    for name, here in kinds.items():
         if here.any():
             spread = float(np.sqrt((chance * (1 - chance))[here].sum()))
             rows.append(
-                {"moves": [first, last], "turns": int(here.sum()),
+                {"kind": name, "turns": int(here.sum()),
                  "played": float(hit[here].mean()), "honest": float(chance[here].mean()),
                  "z": float((hit - chance)[here].sum()) / spread}
             )  # fmt: skip
@@ -173,47 +194,48 @@ def by_stretch(
 
 
 def study_pull(given: argparse.Namespace) -> dict[str, Any]:
-    """Measure the pull, and the ratios of honest performances with that of the others."""
+    """Measure the pull; and the ratios of honest performances, each event by the pull of others."""
     found = honest_performances(given)
     turns = {name: [deep_turns(*each) for each in those] for name, those in found.items()}
-    everybody = [each for those in turns.values() for each in those]
     whole: list[float] = []
     games: list[float] = []
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name, those in found.items():
-        for place, (real, deep) in enumerate(those):
-            others = [each for each in everybody if each is not turns[name][place]]
-            pull = measure_pull(others, given.depth)
+        others = [each for other, kept in turns.items() if other != name for each in kept]
+        pull = measure_pull(others, given.depth)
+        for real, deep in those:
             look = DeepSimulator(real, deep, pull)
             ln_e = look.evidence(look.played).ln_e
             whole.append(ln_e)
-            rows.append({"elo": real.rating, "turns": len(real), "games": real.games,
-                         "played": float((look.played == deep).mean()), "ln_e": ln_e,
-                         "ln_e_before": real.evidence.ln_e})  # fmt: skip
+            rows.append({"event": name, "elo": real.rating, "turns": len(real),
+                         "games": real.games, "played": float((look.played == deep).mean()),
+                         "expected": look.expected_share(deep), "ln_e": ln_e,
+                         "ln_e_before": real.evidence.ln_e,
+                         "ln_e_mean": ln_mean(real.evidence.ln_e, ln_e)})  # fmt: skip
             lengths = np.diff(real.turns.starts)
             games += [each.ln_e for each, turns_of in zip(
                 look.each_game(look.played), lengths, strict=True
             ) if turns_of >= LEAST_TURNS_OF_A_GAME]  # fmt: skip
         tell(f"{name}: {[round(row['ln_e'], 2) for row in rows[-len(those) :]]}")
-    pairs = [each for those in found.values() for each in those]
+    everybody = [each for those in turns.values() for each in those]
     pull = measure_pull(everybody, given.depth, deep_setups(given.deep, given.depth)[0])
-    honest: list[float] = []
-    for those in found.values():
-        for real, deep in those:
-            look = DeepSimulator(real, deep, pull)
-            honest.append(look.evidence(look.played).ln_e)
     made = {**pull.made, "events": sorted(found), "plan": given.plan,
             "calibration": given.calibration}  # fmt: skip
-    shipped = DeepPull(
-        pull.depth, pull.agreed, pull.other, pull.sd, pull.setup, pull.rests_on, np.sort(honest),
-        made,
-    )  # fmt: skip
+    # What ships as honest people's ratios was judged by the pull of other events: by their own
+    # they would look tamer than a stranger does.
+    shipped = replace(pull, ln_e=np.sort(whole), made=made)
     return {
         "calibration": given.calibration,
         "pull": shipped.to_dict(),
         "rates": rates(everybody),
-        "by_stretch": by_stretch([(real, deep, pull) for real, deep in pairs]),
-        "measured_on_others": {"performances": about_e(whole), "player_games": about_e(games)},
+        "by_stretch": by_stretch(
+            [(real, deep, pull) for those in found.values() for real, deep in those]
+        ),
+        "measured_on_others": {
+            "performances": about_e(whole),
+            "mean_of_both": about_e([row["ln_e_mean"] for row in rows]),
+            "player_games": about_e(games),
+        },
         "rows": rows,
     }
 
@@ -248,20 +270,49 @@ def study_engines(given: argparse.Namespace) -> dict[str, Any]:
     return {"calibration": given.calibration, "engines": rows}
 
 
+STATISTICS = ("mean", "deep", "plain", "match")
+"""E as a full test reports it, its two ratios, and z of the match rate."""
+POWER_SHARES = (0.1, 0.2, 0.4, 1.0)
+
+
+def _four(look: DeepSimulator, plain: Simulator, picked: Ints) -> list[float]:
+    """The statistics of some choices."""
+    deep = look.evidence(picked).ln_e
+    without, _, match = plain.statistics(picked)
+    return [ln_mean(without, deep), deep, without, match]
+
+
+def _thresholds(
+    look: DeepSimulator, plain: Simulator, rng: np.random.Generator, draws: int
+) -> dict[str, list[float]]:
+    """What simulated honest people on these turns reach once in 100 and once in 1,000 times.
+
+    Half of the draws are helped, and each is weighed as in `milepost.fairplay.evidence.simulate`.
+    """
+    kinds = [None] * draws + ["menu"] * draws
+    found = np.array([_four(look, plain, look.choices(rng, kind)) for kind in kinds])
+    weights = 1 / (0.5 + 0.5 * np.exp(np.minimum(found[:, 1], 600.0)))
+    drawn = [Draws(column, column, column, weights) for column in found.T]
+    return {
+        name: [each.threshold("ln_e", rate) for each in drawn]
+        for name, rate in (("1e-2", 1e-2), ("1e-3", 1e-3))
+    }
+
+
 def study_power(given: argparse.Namespace) -> dict[str, Any]:
     """Honest performances with moves of the deep search, or of another engine (`--others`).
 
     Noticed: at the threshold of simulated honest people on the same turns, one in 100 and in 1,000,
-    by the ratio with the deep look and, in the same draws, without it.
+    by E as a full test reports it, by the ratios with and without the deep look, and by the match
+    rate, all on the same draws.
     """
     pull = DeepPull.from_dict(json.loads(given.pull.read_text(encoding="utf-8"))["pull"])
     rows: list[dict[str, Any]] = []
     for name, those in honest_performances(given).items():
-        for real, deep in those:
+        for real, deep in those[: given.most]:
             rng = np.random.default_rng([2011, len(rows)])
             look, plain = DeepSimulator(real, deep, pull), Simulator(real)
-            drawn = [weighed_draws(each, rng, given.draws) for each in (look, plain)]
-            limits = [[one.threshold("ln_e", rate) for one in drawn] for rate in (1e-2, 1e-3)]
+            limits = _thresholds(look, plain, rng, given.draws)
             helpers = {"the deep search": deep}
             for place, store in enumerate(given.others):
                 helpers[given.called[place]] = _options_of(store, real, given)
@@ -269,22 +320,22 @@ def study_power(given: argparse.Namespace) -> dict[str, Any]:
                 known = move >= 0
                 if known.mean() < ENOUGH:
                     continue
-                for share in (0.1, 0.2, 0.4, 1.0):
-                    hits = []
+                about = {"elo": real.rating, "turns": len(real), "games": real.games, "help": who,
+                         "plays_best": float((move == 0)[known].mean()),
+                         "plays_deep": float((move == deep)[known].mean())}  # fmt: skip
+                for share in POWER_SHARES:
+                    found = []
                     for _ in range(1 if share == 1 else REPEATS):
                         mask = known & (rng.random(len(move)) < share)
-                        picked = np.where(mask, move, look.played)
-                        both = [each.evidence(picked).ln_e for each in (look, plain)]
-                        hits.append([[x >= y for x, y in zip(both, at, strict=True)]
-                                     for at in limits])  # fmt: skip
-                    share_of = np.mean(hits, axis=0)
-                    rows.append(
-                        {"elo": real.rating, "turns": len(real), "games": real.games, "help": who,
-                         "share": share, "plays_best": float((move == 0)[known].mean()),
-                         "plays_deep": float((move == deep)[known].mean()),
-                         "deep_1e-2": share_of[0][0], "plain_1e-2": share_of[0][1],
-                         "deep_1e-3": share_of[1][0], "plain_1e-3": share_of[1][1]}
-                    )  # fmt: skip
+                        found.append(_four(look, plain, np.where(mask, move, look.played)))
+                    noticed = {
+                        f"{kind}_{rate}": float(value)
+                        for rate, at in limits.items()
+                        for kind, value in zip(
+                            STATISTICS, (np.array(found) >= at).mean(axis=0), strict=True
+                        )
+                    }
+                    rows.append({**about, "share": share, **noticed})
             tell(f"{name}: {rows[-1]}")
     return {"calibration": given.calibration, "draws": given.draws, "rows": rows}
 
@@ -325,8 +376,8 @@ def _ratio(ln_e: float) -> str:
 
 def _stretches(rows: list[dict[str, Any]]) -> str:
     return "; ".join(
-        f"moves {row['moves'][0]}–{row['moves'][1] if row['moves'][1] < 999 else ''} "
-        f"({row['turns']:,} turns) {row['played']:.2f}, {row['honest']:.2f}, {row['z']:+.1f}"
+        f"{row['kind']} ({row['turns']:,}) {row['played']:.2f}, {row['honest']:.2f}, "
+        f"{row['z']:+.1f}"
         for row in rows
     )
 
@@ -356,7 +407,13 @@ def _pull_lines(figures: dict[str, Any]) -> list[str]:
         lines.append(f"| {low}– | {' | '.join(cells)} |")
     if "by_stretch" in figures:
         told = _stretches(figures["by_stretch"])
-        lines += ["", f"By stretch of the game (played, as the pull says, z): {told}."]
+        lines += [
+            "",
+            (
+                f"By kind of turn (turns; played, as the pull says, z): {told}. Quiet: at least "
+                f"{QUIET_MOVES} moves lie within {QUIET_PAWNS} pawns of the best."
+            ),
+        ]
     errors = pull["made"]["errors"]
     lines += [
         "",
@@ -369,12 +426,14 @@ def _pull_lines(figures: dict[str, Any]) -> list[str]:
             f"player: {pull['made']['sd_squared']:+.3f}; taken for {pull['sd'] ** 2:.2f}."
         ),
         "",
-        "E with the deep look, each performance with the pull of the others:",
+        "E with the deep look, each event judged by the pull of the other events:",
         "",
         "| | n | mean ± standard error | over 20 | largest |",
         "|---|---|---|---|---|",
     ]
-    for name, title in (("performances", "performances"), ("player_games", "player-games")):
+    titles = {"performances": "performances", "mean_of_both": "mean of both ratios",
+              "player_games": "player-games"}  # fmt: skip
+    for name, title in titles.items():
         row = honest[name]
         lines.append(
             f"| {title} | {row['n']} | {row['mean']:.2f} ± {row['se']:.2f} | "
@@ -402,26 +461,31 @@ def _engine_lines(figures: dict[str, Any]) -> list[str]:
     ]
     for row in figures["engines"]:
         if row["against"] == 2700 and "by_stretch" in row:
-            lines += ["", f"{row['engine']} as 2700, by stretch of the game: "
+            lines += ["", f"{row['engine']} as 2700, by kind of turn (turns; played, honest, z): "
                       + _stretches(row["by_stretch"]) + "."]  # fmt: skip
     return lines
 
 
 def _power_lines(figures: dict[str, Any]) -> list[str]:
+    rates = {"1e-2": "1 in 100", "1e-3": "1 in 1,000"}
     lines = [
         f"## Honest games with replaced moves, {figures['calibration']}",
         "",
         (
-            f"Noticed with the deep look / without it, of {REPEATS} draws a performance (one where "
-            f"all moves are replaced), at thresholds of {figures['draws']} simulated honest and as "
-            "many helped people on the same turns."
+            "Each cell: noticed by E as a full test reports it / by the ratio without the deep "
+            f"look / by the match rate; {REPEATS} draws a performance (one where all moves are "
+            f"replaced), thresholds of {figures['draws']} simulated honest and as many helped "
+            "people on the same turns."
         ),
         "",
-        (
-            "| helper | Elo | turns, games | plays judge's best, deep move "
-            "| 1 in 100: 10% | 20% | 40% | 100% | 1 in 1,000: 10% | 20% | 40% | 100% |"
-        ),
-        "|---" * 12 + "|",
+        "| helper | Elo | turns, games | plays judge's best, deep move | "
+        + " | ".join(
+            f"{title}: {share:.0%}" if share == POWER_SHARES[0] else f"{share:.0%}"
+            for title in rates.values()
+            for share in POWER_SHARES
+        )
+        + " |",
+        "|---" * (4 + 2 * len(POWER_SHARES)) + "|",
     ]
     rows = figures["rows"]
     for who, elo, turns in dict.fromkeys((r["help"], r["elo"], r["turns"]) for r in rows):
@@ -430,15 +494,19 @@ def _power_lines(figures: dict[str, Any]) -> list[str]:
         }
         first = next(iter(mine.values()))
         cells = [
-            f"{mine[share][f'deep_{rate}']:.2f} / {mine[share][f'plain_{rate}']:.2f}"
-            for rate in ("1e-2", "1e-3")
-            for share in (0.1, 0.2, 0.4, 1.0)
+            " / ".join(_part(mine[share][f"{kind}_{rate}"]) for kind in ("mean", "plain", "match"))
+            for rate in rates
+            for share in POWER_SHARES
         ]
         lines.append(
             f"| {who} | {elo:.0f} | {turns}, {first['games']} | {first['plays_best']:.0%}, "
             f"{first['plays_deep']:.0%} | {' | '.join(cells)} |"
         )
     return lines
+
+
+def _part(value: float) -> str:
+    return "1" if value > 0.995 else f"{value:.2f}".lstrip("0")
 
 
 def main() -> None:
@@ -467,6 +535,7 @@ def main() -> None:
     )
     parser.add_argument("--called", action="append", default=[], help="its name")
     parser.add_argument("--draws", type=int, default=200)
+    parser.add_argument("--most", type=int, help="performances of an event, for power")
     parser.add_argument("-o", "--output", type=Path, required=True)
     given = parser.parse_args()
     given.moves_of = {}

@@ -4,10 +4,10 @@
     python -m studies.fair_play_power --tables FIGURES.json ... --page docs/fairplay_power.md
 
 Moves of honest players (complete events of part *estimate*) are replaced by the best move of the
-set-up itself, or of another engine (`--others`: a store of its evaluations): a share of all turns,
-drawn at random, or one a game at the turn where most is at stake. Each replaced performance is then
-judged by E, by z of the match rate with the same care for honest variation, and by raw match
-counts.
+set-up itself, or of other engines (`--others`: a store of evaluations, `--called`: its name): a
+share of all turns, drawn at random, or one a game at the turn where most is at stake. Each replaced
+performance is then judged by E, by z of the match rate with the same care for honest variation, and
+by raw match counts.
 
 Two false-alarm rates. One in 100: the threshold is the 99th hundredth of *real* honest parts of as
 many games, of all events read. One in 1,000: *simulated* honest people on the same turns. E and the
@@ -19,7 +19,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,12 +30,12 @@ from scripts.write_honest import read_events
 
 import milepost as mp
 from milepost.choice.spreads import Floats, Ints
-from milepost.fairplay.honest import honest_players
-from milepost.fairplay.juries import best_moves
-from milepost.fairplay.measure import enough_turns
+from milepost.fairplay.evidence.juries import best_moves
+from milepost.fairplay.evidence.simulate import Simulator, weighed_draws
 from milepost.fairplay.performances import Board, Performance, make_board, performance, performances
+from milepost.fairplay.reference.honest import honest_players
+from milepost.fairplay.reference.measure import enough_turns
 from milepost.fairplay.screen import LEAST_TURNS
-from milepost.fairplay.simulate import Simulator, weighed_draws
 from milepost.io.files import write_text
 
 SHARES = (0.05, 0.1, 0.2, 0.4, 1.0)
@@ -48,7 +48,7 @@ REPEATS = 12
 """Replacements of the same performance."""
 AT_1 = 2.326
 """One in a hundred of a standard normal lies above."""
-OWN, OTHER = "best of this set-up", "another engine"
+OWN = "best of this set-up"
 NAMES = ("E", "z", "match")
 
 
@@ -99,10 +99,9 @@ def parts_of(real: Performance, games: int) -> Iterator[Performance]:
             yield part
 
 
-def others_of(store: Path | None, found: mp.Decisions, board: Board) -> Ints:
+def others_of(store: Path, found: mp.Decisions, board: Board) -> Ints:
     """The option that another engine takes on each turn; -1 = not known."""
-    if store is None or found.moves is None:
-        return np.full(len(board.table), -1)
+    assert found.moves is not None
     stored = mp.open_store(store)
     counts = stored.query("select setup, count(*) as n from evaluations group by setup")
     setup = counts.sort("n")["setup"][-1]
@@ -116,12 +115,12 @@ def others_of(store: Path | None, found: mp.Decisions, board: Board) -> Ints:
 
 
 def replacements(
-    part: Performance, other: Ints, rng: np.random.Generator
+    part: Performance, others: Mapping[str, Ints], rng: np.random.Generator
 ) -> Iterator[tuple[str, Ints]]:
     """Yield kinds of help, each with choices in which it is given."""
     played = part.board.spreads.chosen[part.rows]
     stake = part.turns.chances.stake
-    for who, best in ((OWN, np.zeros_like(played)), (OTHER, other)):
+    for who, best in ((OWN, np.zeros_like(played)), *others.items()):
         if (best < 0).mean() > 0.05:
             continue
         move = np.where(best < 0, played, best)
@@ -144,15 +143,15 @@ class Noticed:
 
 
 def judge(
-    part: Performance, other: Ints, at_100: Floats, at_raw: float, rng: np.random.Generator,
-    draws: int,
+    part: Performance, others: Mapping[str, Ints], at_100: Floats, at_raw: float,
+    rng: np.random.Generator, draws: int,
 ) -> Noticed:  # fmt: skip
     """Replace moves and see what is noticed."""
     simulator = Simulator(part)
     drawn = weighed_draws(simulator, rng, draws)
     at_1000 = np.array([drawn.threshold(name, 1e-3) for name in ("ln_e", "combined", "match")])
     answer = Noticed()
-    for label, picked in replacements(part, other, rng):
+    for label, picked in replacements(part, others, rng):
         found = np.array(simulator.statistics(picked))
         row = [*(found > at_100), float((picked == 0).mean()) > at_raw, *(found >= at_1000)]
         answer.of.setdefault(label, []).append([float(each) for each in row])
@@ -182,20 +181,23 @@ def study(given: argparse.Namespace) -> dict[str, Any]:
     calibration = mp.load_calibration(given.calibration)
     people = honest_players(calibration)
     known = {games: Honest() for games in GAMES}
-    picked: dict[int, list[tuple[Performance, Ints]]] = {elo: [] for elo in ELOS}
+    picked: dict[int, list[tuple[Performance, dict[str, Ints]]]] = {elo: [] for elo in ELOS}
     events = read_events(given.data, given.store, given.plan, "estimate", given.events)
     for name, found in events.items():
         table = enough_turns(found.table, LEAST_TURNS)
         kept = found.filter(pl.col("mover").is_in(table["mover"].unique().implode()))
         board = make_board(kept.table, calibration, people)
-        other = others_of(given.others, kept, board)
+        others = {
+            name: others_of(store, kept, board)
+            for store, name in zip(given.others, given.called, strict=True)
+        }
         for real in performances(board):
             for games in GAMES:
                 for part in parts_of(real, games):
                     known[games].add(part)
             near = [elo for elo in ELOS if abs(real.rating - elo) <= NEAR]
             if near and real.games >= max(GAMES) - 1 and len(picked[near[0]]) < given.most:
-                picked[near[0]].append((real, other))
+                picked[near[0]].append((real, others))
         tell(f"{name}: {[len(each) for each in picked.values()]}")
     rows: list[dict[str, Any]] = []
     for elo, chosen in picked.items():
@@ -205,10 +207,11 @@ def study(given: argparse.Namespace) -> dict[str, Any]:
             rng = np.random.default_rng([given.seed, elo, games])
             limits, raw = known[games].thresholds(), known[games].raw_threshold(elo)
             judged = []
-            for real, other in chosen:
+            for real, others in chosen:
                 first = next(parts_of(real, games), None)
                 if first is not None:
-                    judged.append(judge(first, other[first.rows], limits, raw, rng, given.draws))
+                    mine = {name: options[first.rows] for name, options in others.items()}
+                    judged.append(judge(first, mine, limits, raw, rng, given.draws))
             rows += cells(elo, games, judged)
             tell(f"{elo}, {games} games: {len(judged)} performances")
     return {
@@ -221,6 +224,7 @@ def study(given: argparse.Namespace) -> dict[str, Any]:
             for games, each in known.items()
         },
         "draws": given.draws,
+        "helpers": [OWN, *given.called],
         "rows": rows,
     }
 
@@ -250,7 +254,7 @@ def page(figures: Sequence[dict[str, Any]]) -> str:
             f"people behind the one at 1 in 1,000: {each['draws']} and as many, for each "
             "performance."
         )
-        for who in (OWN, OTHER):
+        for who in each.get("helpers", [OWN]):
             for rate, title in (("1e-2", "1 in 100"), ("1e-3", "1 in 1,000")):
                 mine = {(r["elo"], r["games"], r["help"]): r for r in each["rows"]
                         if r["help"].startswith(who)}  # fmt: skip
@@ -283,7 +287,9 @@ def main() -> None:
     )
     parser.add_argument("data", type=Path, nargs="?")
     parser.add_argument("--store", type=Path, action="append", default=[], help="repeatable")
-    parser.add_argument("--others", type=Path, help="a store of another engine's evaluations")
+    parser.add_argument("--others", type=Path, action="append", default=[],
+                        help="a store of another engine's evaluations; repeatable")  # fmt: skip
+    parser.add_argument("--called", action="append", default=[], help="what it is called")
     parser.add_argument("--plan", default="bullet")
     parser.add_argument("--calibration", default="stockfish15.1-bullet")
     parser.add_argument("--events", nargs="*", default=[])

@@ -39,6 +39,8 @@ class Kind(NamedTuple):
     """Writes a damaged input into a folder; returns what `read` has to know."""
     read: Callable[[Any], None]
     """Reads it; raises errors of ours, or `LostError`."""
+    batch: int = 250
+    """So many are tried by one process: a minute's work or so."""
 
 
 MOVES = (
@@ -355,11 +357,11 @@ KINDS = {
     for kind in (
         Kind("pgn", make_pgn, read_pgn),
         Kind("compressed", make_packed, read_pgn),
-        Kind("results", make_results, read_results_table),
-        Kind("spreads", make_spreads, read_spreads),
-        Kind("calibration", make_calibration, read_calibration),
-        Kind("store", make_store, read_store),
-        Kind("uci", make_uci, read_uci),
+        Kind("results", make_results, read_results_table, 500),
+        Kind("spreads", make_spreads, read_spreads, 1000),
+        Kind("calibration", make_calibration, read_calibration, 2000),
+        Kind("store", make_store, read_store, 1000),
+        Kind("uci", make_uci, read_uci, 5000),
         Kind("upload", make_upload, read_upload),
     )
 }

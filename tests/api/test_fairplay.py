@@ -18,8 +18,8 @@ from milepost.analysis.store.store import EvaluationStore
 from milepost.api.deep_look import deep_store
 from milepost.errors import InputError
 from milepost.fairplay import words
-from milepost.fairplay.deep_pull import LEAST_HONEST
-from milepost.fairplay.honest import honest_players
+from milepost.fairplay.deep.pull import LEAST_HONEST
+from milepost.fairplay.reference.honest import honest_players
 from milepost.tables import CHECKS
 
 SAMPLE = Path(mp.__file__).parent / "data" / "sample"
@@ -194,7 +194,7 @@ def test_a_full_test_says_everything(tested: mp.Check) -> None:
     assert test.sensitivity["variant"][0] == "as analysed"
     assert "there is no table of known games" in test.sensitivity["reason"].to_list()
     assert len(test.trace) == len(test.performance)
-    assert test.sequence["ln_e"][-1] == pytest.approx(test.performance.evidence.ln_e, abs=1e-9)
+    assert test.sequence["ln_e"][-1] == pytest.approx(test.ln_e, abs=1e-9)
     assert test.chance.p >= test.chance.p_simulated
     assert len(test.posterior) == 3
     assert np.allclose(np.diag(test.correlation), 1.0)
@@ -207,12 +207,13 @@ def test_a_full_test_looks_deep_where_the_store_holds_it(tested: mp.Check) -> No
     chosen = test.performance.board.spreads.chosen[test.performance.rows]
     assert deep.played == pytest.approx((chosen == 1).mean())
     assert 0 < deep.expected < 1
-    # Six honest performances stand behind quick's deep look: too few to let it change E.
-    assert not deep.pull.counts
-    assert test.ln_e == test.index.ln_e
+    few = replace(deep, pull=replace(deep.pull, ln_e=np.zeros(LEAST_HONEST - 1)))
+    assert replace(test, deep=few).ln_e == test.index.ln_e
+    assert replace(test, deep=few).p == test.chance.p
     many = replace(deep, pull=replace(deep.pull, ln_e=np.zeros(LEAST_HONEST)))
     both = (np.exp(test.index.ln_e) + np.exp(deep.ln_e)) / 2
     assert np.exp(replace(test, deep=many).ln_e) == pytest.approx(both)
+    assert replace(test, deep=many).p == min(1.0, 2 * min(test.chance.p, deep.p))
     assert deep.sequence[-1] == pytest.approx(deep.ln_e, abs=1e-9)
     assert tested.figures()["full"][0]["deep_look"]["turns"] == len(test.performance)
 

@@ -9,13 +9,13 @@ import numpy as np
 import polars as pl
 from scipy.stats import beta, norm
 
-from milepost.fairplay.deep_look import DEEP, DeepTest
-from milepost.fairplay.deep_pull import DeepPull
-from milepost.fairplay.evidence import ShareOfTurns
+from milepost.fairplay.deep.look import DEEP, DeepTest
+from milepost.fairplay.deep.pull import DeepPull
+from milepost.fairplay.evidence.menu import HELPERS, SCHEDULES
+from milepost.fairplay.evidence.ratio import ShareOfTurns
+from milepost.fairplay.evidence.simulate import PowerCell
 from milepost.fairplay.full import Chance, FullTest, posterior
-from milepost.fairplay.menu import HELPERS, SCHEDULES
 from milepost.fairplay.screen import EventAsAWhole, Index
-from milepost.fairplay.simulate import PowerCell
 
 KEYS = (
     "odemarken, liv", "villardena, iker", "szelhegyfi, ors", "marovcinski, jelka",
@@ -147,7 +147,7 @@ def power() -> tuple[PowerCell, ...]:
 def deep_look(honest: int = 40) -> DeepTest:
     return DeepTest(
         ln_e=9.5, ln_e_worst=7.0, ln_e_both=8.8, played=0.61, expected=0.47, turns=240,
-        p_simulated=1e-5, p_simulated_se=2e-6,
+        p=1 / 41, p_reference=1 / 41, p_simulated=1e-5, p_simulated_se=2e-6,
         power=tuple(PowerCell(DEEP, share, rate, min(3 * share, 1.0), 0.2, 50)
                     for share in (0.05, 0.1, 0.2, 0.4, 1.0) for rate in (0.01, 0.001)),
         sequence=(1.0, 9.5),

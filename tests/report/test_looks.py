@@ -14,21 +14,21 @@ from typing import Any
 import altair as alt
 import polars as pl
 import pytest
+from tests.report.check.test_charts import charts as check_charts
 from tests.report.looks import Box, faults
 from tests.report.page_views import pages
-from tests.report.test_check_charts import charts as check_charts
 from tests.web.served import find_chromium, launch
 
 from milepost.papers import charts as paper_charts
 from milepost.papers.ttt2007.games import _chart as games_chart
 from milepost.report.charts import DARK, save_chart, svg_text
-from milepost.report.history_curves import curves_chart
-from milepost.report.joint_charts import inflation_chart
+from milepost.report.history.curves import curves_chart
+from milepost.report.history.joint import inflation_chart
+from milepost.report.history.tuning_surface import tuning_chart
 from milepost.report.labels import Frame, put_apart
 from milepost.report.pages import Chart, Page, Table, Text, write_page
-from milepost.report.rating_charts import bars_chart, curve_chart, moves_chart, percentiles_chart
-from milepost.report.review_charts import gaps_chart, trend_chart
-from milepost.report.tuning_surface import tuning_chart
+from milepost.report.ratings.charts import bars_chart, curve_chart, moves_chart, percentiles_chart
+from milepost.report.review.charts import gaps_chart, trend_chart
 
 NAMES = [
     "Tanzawara, Rin",

@@ -3,258 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from milepost.analysis.spreads.build import NOT_ANALYSED
 from milepost.api.decisions import Decisions, decisions
 from milepost.api.deep_look import look_deep, stored_deep_moves
-from milepost.api.ratings import LEVEL, find_calibration
+from milepost.api.fairplay_result import Check, CheckPlan
+from milepost.api.fairplay_screening import screened
+from milepost.api.ratings import find_calibration
 from milepost.choice.spreads import Ints, Spreads
 from milepost.errors import InputError, OutputError
 from milepost.fairplay import ledger, words
-from milepost.fairplay.deep_look import DeepTest
+from milepost.fairplay.deep.look import DeepTest
+from milepost.fairplay.evidence.standard_scores import correlation_text
 from milepost.fairplay.exclusions import Variant, known_positions, sensitivity_variants
-from milepost.fairplay.full import PRIOR_ODDS, FullTest, full_test
-from milepost.fairplay.full import sequence as each_after_each
+from milepost.fairplay.full import FullTest, full_test
 from milepost.fairplay.given_ratings import (
     IN_THE_GAME,
     RatedDecisions,
     parse_elos,
     with_given_ratings,
 )
-from milepost.fairplay.honest import HonestPlayers, honest_players
-from milepost.fairplay.luck import mirror_p, mirror_test, split_results
 from milepost.fairplay.performances import Board, Performance, make_board, performances
+from milepost.fairplay.reference.honest import HonestPlayers, honest_players
+from milepost.fairplay.results.luck import split_results
 from milepost.fairplay.screen import (
-    EventAsAWhole,
     event_as_a_whole,
-    no_index,
-    screen,
-    screening_row,
 )
-from milepost.fairplay.simulate import DRAWS
-from milepost.fairplay.standard_scores import correlation_text
 from milepost.games.rounds import round_number, round_numbers
 from milepost.intrinsic.calibration.calibration import Calibration
-from milepost.intrinsic.rating.likelihood_grid import Ladder, climb
-from milepost.intrinsic.rating.rate import rate as rate_groups
-from milepost.io.files import write_table
+from milepost.intrinsic.rating.likelihood_grid import climb
 from milepost.io.progress import Report
 from milepost.io.provenance import provenance
 from milepost.io.sources import Inputs, find_sources
-from milepost.tables import CHECKS, as_frame, is_frame
+from milepost.tables import as_frame, is_frame
 
 REPORT_ENDINGS = (".html", ".htm", ".pdf")
 """How a report's name ends."""
 _ENOUGH_DEEP = 0.95
 """A deep look counts if it knows so many of a performance's turns."""
-
-
-@dataclass(frozen=True)
-class CheckPlan:
-    """How performances are checked; see `milepost.check`."""
-
-    full: bool = False
-    """Test the named players in full, and not only screen."""
-    after_round: int | None = None
-    """Only games of rounds up to this one: what was known then."""
-    search: str | None = None
-    """Only evaluations of this search plan, where the store holds several."""
-    setup: str | None = None
-    """Digest of the set-up, where the store holds several."""
-    order: str = "seed"
-    """Order of the rows: seed, name, or, if somebody insists, index."""
-    level: float = LEVEL
-    """Probability of the intervals of ratings."""
-    draws: int = DRAWS
-    """Honest performances to simulate in a full test, and as many helped ones."""
-    seed: int = 2011
-    """Draws them."""
-    prior_odds: tuple[float, ...] = PRIOR_ODDS
-    """Odds of help beforehand, for the table of posteriors of a full test."""
-    later_elos: Mapping[str, float] = field(default_factory=dict)
-    """Ratings from after the event, by player: for the sensitivity table of a full test alone."""
-
-    def __post_init__(self) -> None:
-        """Refuse what makes no sense."""
-        if self.order not in {"seed", "name", "index"}:
-            raise InputError(f"the order is seed, name or index, got {self.order!r}")
-        if self.draws < 20:
-            raise InputError(f"a simulation needs at least 20 draws, got {self.draws}")
-        if any(not odds > 0 for odds in self.prior_odds):
-            raise InputError("prior odds are over 0")
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Check:
-    """Performances beside honest play: evidence, never a judgement on a person."""
-
-    table: pl.DataFrame
-    """One row a performance; see `milepost.tables.CHECKS`. Players stand there by their keys."""
-    event: EventAsAWhole | None
-    """The indices together; None = nobody has one."""
-    full: tuple[FullTest, ...]
-    """The full tests that were asked for."""
-    luck: pl.DataFrame
-    """Where scores came from: own play, the opponents' play, the rest; one row a player."""
-    performances: tuple[Performance, ...]
-    """All performances of players with a rating."""
-    calibration: Calibration
-    """The calibration that was used."""
-    honest: HonestPlayers
-    """The honest players that were compared with."""
-    decisions: Decisions
-    """What was checked."""
-    notes: tuple[str, ...]
-    """Caveats that hold for all rows; they name nobody."""
-    looks: str
-    """What the ledger says of looks; empty = there is no ledger."""
-    made: Mapping[str, Any]
-    """How it was made: version, options, digests of the inputs."""
-
-    def __len__(self) -> int:
-        """Return the number of performances."""
-        return len(self.table)
-
-    @property
-    def names(self) -> dict[str, str]:
-        """The players' names as written, by their keys."""
-        return self.decisions.names
-
-    @property
-    def pseudonyms(self) -> dict[str, str]:
-        """What players are called where names are kept back, by their keys."""
-        keys = self.table.sort("seed", "player", nulls_last=True)["player"].to_list()
-        width = max(2, len(str(len(keys))))
-        return {key: f"Player {place:0{width}d}" for place, key in enumerate(keys, start=1)}
-
-    def labels(self, *, names: bool = False) -> dict[str, str]:
-        """Return what to call each player: pseudonyms, or the names as written."""
-        known = self.names
-        return {key: known.get(key, key) for key in self.pseudonyms} if names else self.pseudonyms
-
-    def shown(self, *, names: bool = False) -> pl.DataFrame:
-        """Return the table as people read it: with pseudonyms, or with names."""
-        return self.table.with_columns(pl.col("player").replace(self.labels(names=names)))
-
-    def sequence(self, *, names: bool = False) -> pl.DataFrame:
-        """Return the evidence after each game of each player, carried forward.
-
-        One row a game in the order of the rounds: `player`, `round`, `opponent`, `turns`, `ln_e`,
-        `e_value`, `ln_e_worst`. After the last game it is that of the table.
-        """
-        labels = self.labels(names=names)
-        parts = [
-            each_after_each(real).with_columns(pl.lit(labels[real.player]).alias("player"))
-            for real in self.performances
-        ]
-        table = pl.concat(parts).with_columns(
-            pl.col("opponent").replace(labels),
-            pl.col("ln_e").clip(None, 600).exp().alias("e_value"),
-        )
-        wanted = ["player", "round", "opponent", "turns", "ln_e", "e_value", "ln_e_worst"]
-        return table.select(wanted)
-
-    def __repr__(self) -> str:
-        """Return the screening with turns and power, a line a performance, without names."""
-        return str(self._short())
-
-    def _repr_html_(self) -> str:
-        return self._short()._repr_html_()
-
-    def _short(self) -> pl.DataFrame:
-        wanted = ["player", "elo", "turns", "games", "rating", "low", "high", "index", "p",
-                  "e_value", "noticed", "reason"]  # fmt: skip
-        return self.shown().select(wanted)
-
-    def to_pandas(self) -> Any:
-        """Return the table as a pandas frame, with pseudonyms."""
-        return self.shown().to_pandas()
-
-    def to_polars(self) -> pl.DataFrame:
-        """Return the table, with pseudonyms."""
-        return self.shown()
-
-    def save(self, path: str | Path, *, names: bool = False, form: str | None = None) -> None:
-        """Write the table as Parquet, CSV or NDJSON, or all figures as JSON; see `figures`."""
-        if form is None and str(path).lower().endswith(".json"):
-            from milepost.fairplay.figures import write_figures
-
-            write_figures(self.figures(names=names), path)
-            return
-        write_table(self.shown(names=names), path, form=form, made=self._made(names=names))
-
-    def figures(self, *, names: bool = False) -> dict[str, Any]:
-        """Return all figures as plain values: screening, event, full tests, luck."""
-        from milepost.fairplay.figures import figures_of
-
-        labels = self.labels(names=names)
-        return {
-            "made": self._made(names=names),
-            "notes": list(self.notes),
-            "looks": self.looks,
-            **figures_of(self.shown(names=names), self.event, self.full, self.luck, labels),
-        }
-
-    def report(
-        self, path: str | Path, *, names: bool = False, reply: str = "", command: str = ""
-    ) -> None:
-        """Write a printable report (HTML or PDF).
-
-        Parameters
-        ----------
-        path
-            Where to; its ending says what.
-        names
-            Whether to write names; without, players are numbered.
-        reply
-            What the player has to say: it travels with the report.
-        command
-            The command that makes it anew.
-        """
-        from milepost.report.check_page import CheckView, write_check_report
-
-        view = CheckView(
-            table=self.table,
-            labels=self.labels(names=names),
-            event=self.event,
-            full=self.full,
-            luck=self.luck,
-            honest=self.honest,
-            calibration=self.calibration,
-            event_name=self._event_name(names=names),
-            notes=self.notes,
-            looks=self.looks,
-            reply=reply,
-            command=command,
-            hidden={} if names else self._hidden(),
-        )
-        write_check_report(view, path, made=self._made(names=names))
-
-    def _made(self, *, names: bool) -> dict[str, Any]:
-        """How it was made; files may be called after people, so without names they are numbered."""
-        made = dict(self.made)
-        if not names:
-            inputs = enumerate(made["inputs"], start=1)
-            made["inputs"] = [{**about, "name": f"input {place}"} for place, about in inputs]
-        return made
-
-    def _hidden(self) -> dict[str, str]:
-        """Names as written, and what stands for them where they are kept back."""
-        numbers = self.pseudonyms
-        return {name: numbers.get(key, "a player") for key, name in self.names.items()}
-
-    def _event_name(self, *, names: bool) -> str:
-        if "event" not in self.decisions.table.columns:
-            return ""
-        events = self.decisions.table["event"].drop_nulls().unique(maintain_order=True).to_list()
-        # With the event's name alone anybody could look the players up.
-        return ", ".join(events[:3]) if names else ""
 
 
 def check(
@@ -324,7 +115,7 @@ def check(
     # more often than agents that know the judge's values alone. The deep look reckons with that.
     board = make_board(rated.table, chosen, honest, ladder=ladder)
     found = performances(board, rating_sd=dict(rated.rating_sds))
-    table, indexed, mirror_notes = _screened(board, found, rated, read, how, ladder)
+    table, indexed, mirror_notes = screened(board, found, rated, read, how, ladder)
     by_key = {each.player: each for each in found}
     tested = [by_key[key] for key in dict.fromkeys(keys)] if how.full else []
     variants = _variants(board, known_games, workers) if tested else ()
@@ -462,109 +253,6 @@ def _up_to(read: Decisions, last: int | None) -> Decisions:
     if not len(kept):
         raise InputError(f"no evaluated game is of a round up to {last}")
     return kept
-
-
-def _screened(
-    board: Board,
-    found: Sequence[Performance],
-    rated: RatedDecisions,
-    read: Decisions,
-    how: CheckPlan,
-    ladder: Ladder | None,
-) -> tuple[pl.DataFrame, list[Performance], list[str]]:
-    """The table, and the performances that have an index."""
-    chosen = board.calibration
-    ipr = rate_groups(
-        rated.table, chosen, ["player"], setup=read.setup, level=how.level, competence=False,
-        ladder=ladder,
-    )  # fmt: skip
-    missing = _missing_turns(read, how.after_round)
-    told_of: dict[str, list[str]] = {}
-    for note in rated.notes:
-        told_of.setdefault(note.player, []).append(note.text)
-    mirror = mirror_test(board.table, chosen, board.ladder, pull=board.honest.pull)
-    by_key = {row["player"]: row for row in mirror.iter_rows(named=True)}
-    performance_of = {each.player: each for each in found}
-    indexed, rows = [], []
-    for row in ipr.iter_rows(named=True):
-        key = row["player"]
-        values: dict[str, Any] = {
-            name: row[name] for name in ("rating", "low", "high", "player_low", "player_high")
-        }
-        values |= {"player": key, "turns": row["n"], "games": row["games"]}
-        values["warnings"] = "; ".join([*filter(None, [row["warnings"]]), *told_of.get(key, [])])
-        real = performance_of.get(key)
-        if real is None:
-            values["reason"] = "no rating from before the event: give one"
-            rows.append(values)
-            continue
-        values |= {"elo": real.rating, "elo_from": rated.sources.get(key)}
-        values["reason"] = no_index(len(real), missing.get(key, 0))
-        if not values["reason"]:
-            indexed.append(real)
-            values |= screening_row(real, screen(real))
-        values |= _mirror_values(by_key.get(key), board.honest)
-        rows.append(values)
-    known = {row["player"] for row in rows}
-    rows += [
-        {"player": key, "turns": 0, "games": 0, "warnings": "", "reason": reason}
-        for key, reason in _without_turns(read, how.after_round).items()
-        if key not in known
-    ]
-    reasons = {str(row["reason"]) for row in by_key.values() if row.get("reason")}
-    notes = [f"no test of opponents' play for some: {reason}" for reason in sorted(reasons)][:1]
-    return _in_order(CHECKS.conform(_frame(rows)), how, read.names), indexed, notes
-
-
-def _frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
-    known = {name: CHECKS.dtypes[name] for name in CHECKS.names}
-    full = [{name: row.get(name) for name in known} for row in rows]
-    table = pl.DataFrame(full, schema=known)
-    return table.with_columns(
-        pl.col("elo").rank("ordinal", descending=True).cast(pl.Int64).alias("seed")
-    )
-
-
-def _in_order(table: pl.DataFrame, how: CheckPlan, names: Mapping[str, str]) -> pl.DataFrame:
-    if how.order == "index":
-        return table.sort("index", descending=True, nulls_last=True, maintain_order=True)
-    if how.order == "name":
-        shown = pl.col("player").replace(dict(names)).str.to_lowercase()
-        return table.sort(shown, maintain_order=True)
-    return table.sort("seed", "player", nulls_last=True)
-
-
-def _mirror_values(row: Mapping[str, Any] | None, honest: HonestPlayers) -> dict[str, Any]:
-    if row is None or row["z"] is None:
-        return {}
-    known = honest.reference.mirror
-    p = mirror_p(row["z"], known)[0] if len(known) else row["p"]
-    return {"mirror_z": row["z"], "mirror_p": p}
-
-
-def _missing_turns(read: Decisions, last: int | None) -> dict[str, int]:
-    """Turns of each player that the store does not hold."""
-    out = read.left_out
-    if not len(out) or not {"mover", "reason"} <= set(out.columns):
-        return {}
-    out = out.filter(pl.col("reason") == NOT_ANALYSED)
-    if last is not None and "round" in out.columns:
-        out = out.filter(round_numbers(pl.col("round")).fill_null(0) <= last)
-    return dict(out.group_by("mover").len().drop_nulls().iter_rows())
-
-
-def _without_turns(read: Decisions, last: int | None) -> dict[str, str]:
-    """Players with turns that do not count, or are not analysed; why there is no index."""
-    out = read.left_out
-    if not len(out) or not {"mover", "reason"} <= set(out.columns):
-        return {}
-    if last is not None and "round" in out.columns:
-        out = out.filter(round_numbers(pl.col("round")).fill_null(0) <= last)
-    missing = _missing_turns(read, last)
-    return {
-        key: no_index(0, missing.get(key, 0)) or "no turn counts"
-        for key in out["mover"].drop_nulls().unique(maintain_order=True)
-    }
 
 
 def _key(rated: RatedDecisions, read: Decisions, name: str) -> str:

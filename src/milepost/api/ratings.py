@@ -105,13 +105,13 @@ class Ratings:
         InputError
             If no group has a rating.
         """
-        from milepost.report.ratings_page import plot_ratings
+        from milepost.report.ratings.page import plot_ratings
 
         return plot_ratings(self.table, self.by, self.level, self.decisions.names)
 
     def report(self, path: str | Path) -> None:
         """Write a page with the ratings, their intervals and plots (HTML)."""
-        from milepost.report.ratings_page import RatingsView, write_ratings_page
+        from milepost.report.ratings.page import RatingsView, write_ratings_page
 
         view = RatingsView(
             ratings=self.table, by=self.by, level=self.level, calibration=self.calibration,

@@ -10,13 +10,19 @@ import numpy as np
 import polars as pl
 
 from milepost.choice.spreads import Floats, Ints
-from milepost.fairplay import menu
-from milepost.fairplay.deep_look import DeepTest, deep_test
-from milepost.fairplay.evidence import ShareOfTurns, shares_of_turns, without_each_turn
+from milepost.fairplay.deep.look import DeepTest, deep_test, ln_mean
+from milepost.fairplay.evidence import menu
+from milepost.fairplay.evidence.ratio import ShareOfTurns, shares_of_turns, without_each_turn
+from milepost.fairplay.evidence.simulate import (
+    DRAWS,
+    PowerCell,
+    Simulator,
+    power_table,
+    weighed_draws,
+)
 from milepost.fairplay.exclusions import Variant
 from milepost.fairplay.performances import Performance, make_board, performance
 from milepost.fairplay.screen import LEAST_TURNS, Index, screen
-from milepost.fairplay.simulate import DRAWS, PowerCell, Simulator, power_table, weighed_draws
 from milepost.intrinsic.calibration.player_variation import PUBLISHED_AD, PUBLISHED_MM
 from milepost.io.progress import Report
 
@@ -74,8 +80,8 @@ class FullTest:
     """One row a variant: `variant`, `turns`, `games`, `z`, `index`, `ln_e`, `ln_e_worst`, `match`,
     `error` (adjusted z) and `reason` where it could not be worked out."""
     sequence: pl.DataFrame
-    """One row a game as played: `game_id`, `round`, `opponent`, `turns`, `ln_e`, `ln_e_worst`, both
-    after that game."""
+    """One row a game as played: `game_id`, `round`, `opponent`, `turns`, `ln_e` (as reported),
+    `ln_e_worst` (without the deep look), both after that game."""
     trace: pl.DataFrame
     """One row a turn: `game_id`, `move_number`, `colour`, `played`, `probability` (for an agent of
     this rating), `likeliest` (the greatest probability), `expected_error`, `error`, `adds` (to
@@ -97,6 +103,17 @@ class FullTest:
         return _reported(self.index.ln_e, self.deep)
 
     @property
+    def p(self) -> float:
+        """How often honest play gives as much evidence.
+
+        Where the deep look counts, twice the smaller p of the two ratios: of two looks at the same
+        games the luckier one may be taken only at that price (Bonferroni).
+        """
+        if self.deep is None or not self.deep.pull.counts:
+            return self.chance.p
+        return min(1.0, 2 * min(self.chance.p, self.deep.p))
+
+    @property
     def all_power(self) -> tuple[PowerCell, ...]:
         """What would have been noticed, without and with the deep look."""
         return self.power if self.deep is None else (*self.power, *self.deep.power)
@@ -104,6 +121,14 @@ class FullTest:
 
 def _reported(ln_e: float, deep: DeepTest | None) -> float:
     return ln_e if deep is None or not deep.pull.counts else deep.ln_e_both
+
+
+def _with_deep(rounds: pl.DataFrame, deep: DeepTest | None) -> pl.DataFrame:
+    """Games with the ratio that is reported after each."""
+    if deep is None or not deep.pull.counts:
+        return rounds
+    pairs = zip(rounds["ln_e"], deep.sequence, strict=True)
+    return rounds.with_columns(pl.Series("ln_e", [ln_mean(*pair) for pair in pairs]))
 
 
 def full_test(
@@ -172,7 +197,7 @@ def full_test(
             power_table(simulator, drawn, rng, draws=max(draws // 10, 20), progress=progress)
         ),
         sensitivity=sensitivity(real, variants, other_ratings or {}),
-        sequence=sequence(real),
+        sequence=_with_deep(sequence(real), looked),
         trace=trace(real),
         posterior=posterior(_reported(ln_e, looked), prior_odds),
         too_little=too_little(real),

@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from milepost.fairplay.deep_pull import LEAST_HONEST, DeepPull
+from milepost.fairplay.deep.pull import LEAST_HONEST, DeepPull
+
+if TYPE_CHECKING:
+    from milepost.fairplay.deep.look import DeepTest
 
 FORBIDDEN: Final = ("cheat", "guilty", "innocent", "suspicious", "proof", "caught", "verdict")
 """Words that nothing that is printed or written may hold."""
 
 ALONE: Final = "a player of this rating chose all moves alone"
 HELPED: Final = "a share of the moves came from an assistant of the published menu"
-"""The two propositions that the evidence ratio compares."""
+"""The two statements (propositions, as forensic texts say) that the evidence ratio compares."""
 
 OPENING: Final = (
-    "This is evidence, not a judgement. It compares two propositions about moves.",
-    "A low figure is no clearance: what the test could not have seen stands below.",
+    "This is evidence, not a judgement. It compares two statements about the moves.",
+    "A low figure clears nobody. What the test could not have seen is said below.",
     "A high figure has ordinary explanations: an underrated or improving player, preparation, \
 forcing games, a wrong rating, errors in the game scores, or chance among many players.",
-    "It may be used beside other evidence only, never alone, and never from a single game.",
+    "Use it only beside other evidence, never alone, and never from a single game.",
 )
 """With which every report begins."""
 
 REPLY: Final = (
-    "The player may answer. The command at the end of this report recomputes every figure from the "
-    "games; a reply can be attached to the report and travels with it."
+    "The player may answer. The command at the end of this report computes every figure again from "
+    "the games. A reply can be attached, and stays with the report."
 )
 
 _SCALE: Final = (
@@ -43,7 +46,7 @@ def support(ln_e: float) -> str:
     """Return an evidence ratio in words: which proposition it supports, and how strongly."""
     size = float(np.exp(min(abs(ln_e), 600.0)))
     if size < 2:
-        return "no support for either proposition over the other"
+        return "no support for either statement over the other"
     word = next((word for limit, word in _SCALE if size <= limit), "very strong")
     which = HELPED if ln_e > 0 else ALONE
     return f"{word} support for: {which}"
@@ -62,8 +65,18 @@ def ratio_text(ln_e: float) -> str:
 def not_counted(pull: DeepPull) -> str:
     """Say why E leaves a deep look out."""
     return (
-        f"E leaves the deep look out: only {len(pull.ln_e)} honest performances have been looked "
-        f"at so deep, and {LEAST_HONEST} are wanted."
+        f"The deep look does not count in E: it was tried on {len(pull.ln_e)} honest performances, "
+        f"and at least {LEAST_HONEST} are needed."
+    )
+
+
+def deep_p(deep: DeepTest) -> str:
+    """Return p of the ratio with the deep look, and where it comes from."""
+    if deep.p_reference is None:
+        return f"p = {p_text(deep.p)} by simulation"
+    return (
+        f"p = {p_text(deep.p)}: {p_text(deep.p_simulated)} by simulation, "
+        f"{p_text(deep.p_reference)} among {len(deep.pull.ln_e)} honest performances"
     )
 
 

@@ -12,7 +12,7 @@ from milepost.io.shown import interval_text
 
 if TYPE_CHECKING:
     from milepost.api.decisions import Decisions
-    from milepost.api.fairplay import Check, CheckPlan, DeepTest, FullTest
+    from milepost.api.fairplay import Check, CheckPlan, FullTest
 
 LEAST_TURNS = 60
 """Nothing is shown of fewer turns, as in `milepost.fairplay.screen`."""
@@ -349,7 +349,7 @@ def _show_full(found: Check, test: FullTest, *, names: bool) -> None:
     from milepost import api
 
     words = api.fairplay.words
-    real, chance = test.performance, test.chance
+    real = test.performance
     label = found.labels(names=names)[real.player]
     typer.echo("")
     headline = f"{label}: {len(real)} turns of {real.games} games, rating {real.rating:.0f}"
@@ -358,27 +358,12 @@ def _show_full(found: Check, test: FullTest, *, names: bool) -> None:
     show.say(headline)
     show.say(f"  {power_sentence(test)}")
     show.say(f"  E = {words.ratio_text(test.ln_e)}: {words.support(test.ln_e)}.")
-    alone = words.ratio_text(real.evidence.ln_e)
-    worst = words.ratio_text(real.evidence.ln_e_worst)
-    if test.deep is None:
-        show.say(f"  Worst case {worst}.")
-    else:
-        show.say(f"  {deep_sentence(test.deep)}")
-        if test.deep.pull.counts:
-            show.say(f"  Without the deep look E = {alone}, worst case {worst}.")
-        else:
-            show.say(f"  The worst case of E itself is {worst}.")
-    reference = "no honest performances were measured for this calibration"
-    if chance.p_reference is not None:
-        reference = (
-            f"{words.p_text(chance.p_reference, chance.floor)} among {chance.reference} honest "
-            f"performances (the smallest that these can give is {words.p_text(chance.floor or 0)})"
-        )
-    whose = "p" if test.deep is None else "Its p"
-    show.say(
-        f"  {whose} = {words.p_text(chance.p)}: {words.p_text(chance.p_simulated)} by "
-        f"{chance.draws:,} simulated performances (error {chance.p_simulated_se:.1g}), {reference}."
-    )
+    if test.deep is not None:
+        show.say(f"  {deep_sentence(test)}")
+    without = "" if test.deep is None else "Without the deep look: "
+    show.say(f"  {without}{ratio_sentence(test)}")
+    if test.deep is not None and test.deep.pull.counts:
+        show.say(f"  p of both ratios together is {words.p_text(test.p)}, twice the smaller.")
     show.print_table(
         ["figure", "actual", "expected", "z raw", "z adjusted", "z published"],
         [[_number(value) for value in row] for row in test.figures.rows()],
@@ -390,7 +375,7 @@ def _show_full(found: Check, test: FullTest, *, names: bool) -> None:
             [share.assistant, f"{share.share:.0%}", f"{share.low:.0%}-{share.high:.0%}"]
             for share in test.shares
         ],
-        title="If every turn is alike: the likeliest share of turns from an assistant",
+        title="The likeliest share of turns from an assistant, if help could come on any turn",
     )
     show.print_table(
         ["variant", "turns", "index", "z", "E", "worst case", "why not"],
@@ -421,13 +406,16 @@ def _show_full(found: Check, test: FullTest, *, names: bool) -> None:
              _percent(row["posterior_probability"])]
             for row in test.posterior.iter_rows(named=True)
         ],
-        title="What odds become: nobody but you can say what they were",
+        title="What E makes of odds held beforehand: only you can say what they were",
     )  # fmt: skip
 
 
 def _sensitivity_title(test: FullTest) -> str:
     known = [value for value in test.sensitivity["index"].to_list() if value is not None]
-    return f"Leaving out turns, decided before looking: index {min(known):.1f} to {max(known):.1f}"
+    return (
+        "The same with turns left out (the list is fixed; without the deep look): "
+        f"index {min(known):.1f} to {max(known):.1f}"
+    )
 
 
 def _power_rows(test: FullTest) -> list[list[Any]]:
@@ -445,22 +433,42 @@ def _power_rows(test: FullTest) -> list[list[Any]]:
     ]
 
 
-def deep_sentence(deep: DeepTest) -> str:
+def ratio_sentence(test: FullTest) -> str:
+    """E without the deep look, with its worst case and p."""
+    from milepost import api
+
+    words, chance, real = api.fairplay.words, test.chance, test.performance
+    reference = "no honest performances were measured for this calibration"
+    if chance.p_reference is not None:
+        reference = (
+            f"{words.p_text(chance.p_reference, chance.floor)} among {chance.reference} honest "
+            f"performances (which cannot give less than {words.p_text(chance.floor or 0)})"
+        )
+    return (
+        f"E = {words.ratio_text(real.evidence.ln_e)}, worst case "
+        f"{words.ratio_text(real.evidence.ln_e_worst)}, p = {words.p_text(chance.p)}: "
+        f"{words.p_text(chance.p_simulated)} by {chance.draws:,} simulated performances "
+        f"(error {chance.p_simulated_se:.1g}), {reference}."
+    )
+
+
+def deep_sentence(test: FullTest) -> str:
     """What the deep look found, in a few sentences."""
     from milepost import api
 
-    words = api.fairplay.words
+    words, deep = api.fairplay.words, test.deep
+    assert deep is not None
     counted = (
-        "It is the mean of two ratios, without and with the deep look."
+        "E is the mean of two ratios, without and with the deep look."
         if deep.pull.counts
         else words.not_counted(deep.pull)
     )
     return (
         f"{counted} With it the ratio is {words.ratio_text(deep.ln_e)}, worst case "
-        f"{words.ratio_text(deep.ln_e_worst)}, p = {words.p_text(deep.p_simulated)} by simulation. "
-        f"A search to depth {deep.pull.depth} would have played {deep.played:.0%} of these "
-        f"{deep.turns} moves; honest players of this rating play {deep.expected:.0%} of its moves "
-        f"here ({deep.pull.rests_on})."
+        f"{words.ratio_text(deep.ln_e_worst)}, {words.deep_p(deep)}. "
+        f"A search to depth {deep.pull.depth} agrees with {deep.played:.0%} of these "
+        f"{deep.turns} moves; honest players of this rating agree with it in {deep.expected:.0%} "
+        f"({deep.pull.rests_on})."
     )
 
 
@@ -516,7 +524,7 @@ def _tell(found: Check, *, quiet: bool) -> None:
         if found.looks:
             show.say(found.looks, err=True)
     show.say(
-        "This is evidence, not a judgement, and silence is no clearance: see docs/fairplay.md.",
+        "This is evidence, not a judgement, and a low figure clears nobody: see docs/fairplay.md.",
         err=True,
     )
 

@@ -133,7 +133,7 @@ def _show_champions(folder: Path) -> None:
     """Skill through time by millions of results: figures that come with the package."""
     from milepost.api.champions import champions
     from milepost.report.charts import save_chart
-    from milepost.report.history_curves import curves_chart
+    from milepost.report.history.curves import curves_chart
 
     known = champions()
     show.print_frame(

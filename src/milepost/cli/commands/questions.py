@@ -211,7 +211,7 @@ def compare(
 def load(folder: str, scale: str | None) -> History:
     """Read a saved history, on the scale asked for; warn of what makes its answers doubtful."""
     from milepost.api.histories import load_history
-    from milepost.report.history_text import evidence_caution, groups_caution
+    from milepost.report.history.text import evidence_caution, groups_caution
 
     found = load_history(folder)
     for caution in (evidence_caution(found), groups_caution(found, MANY_APART)):

@@ -110,7 +110,7 @@ def _event_of_broadcast(given: pl.DataFrame) -> pl.Expr:
     """
     pairing = pl.concat_str(pl.lit(": "), "white", pl.lit(_PAIRED), "black")
     before = pl.col("event").str.strip_suffix(pairing)
-    named = pl.when(~before.str.contains(_ROUND)).then(before)
+    named: pl.Expr = pl.when(~before.str.contains(_ROUND)).then(before)
     if _has_values(given, "broadcast"):
         named = pl.coalesce("broadcast", named)
     return (pl.when(pl.col("event").str.ends_with(pairing)).then(named).otherwise("event")).alias(

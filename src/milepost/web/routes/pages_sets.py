@@ -138,7 +138,7 @@ def rated_chart(shown: pl.DataFrame, level: float, label: str = "player") -> Any
     RefusedError
         If nothing has a rating.
     """
-    from milepost.report.rating_charts import bars_chart
+    from milepost.report.ratings.charts import bars_chart
     from milepost.web.safety.problems import RefusedError
 
     table = shown.filter(pl.col("rating").is_not_null()).sort("n", descending=True)

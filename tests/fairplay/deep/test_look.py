@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from milepost.errors import InputError
+from milepost.fairplay.deep.look import (
+    DEEP,
+    DeepSimulator,
+    DeepTurns,
+    deep_turns,
+    ln_mean,
+    measure_pull,
+    tilted,
+)
+from milepost.fairplay.deep.pull import DeepPull
+from milepost.fairplay.evidence.simulate import Help, Simulator, weighed_draws
+from milepost.fairplay.performances import Board, performances
+
+PULL = DeepPull(14, (0.4, 0.1), (0.9, 0.2), 0.2)
+
+
+@pytest.fixture(scope="module")
+def look(board: Board) -> DeepSimulator:
+    """A deep search that prefers the first, second or third option, and knows 9 turns in 10."""
+    real = performances(board)[0]
+    rng = np.random.default_rng(4)
+    counts = np.diff(board.spreads.offsets)[real.rows]
+    deep = np.minimum(rng.choice([0, 1, 2, -1], size=len(real), p=[0.6, 0.2, 0.1, 0.1]), counts - 1)
+    return DeepSimulator(real, deep, PULL)
+
+
+def test_tilted_agents_are_the_formula() -> None:
+    p = np.array([0.5, 0.3, 0.2, 0.6, 0.4])
+    answer = np.exp(tilted(np.log(p)[:, None], np.array([0, 3, 5]), np.array([1, -1]),
+                           np.array([[np.log(2.0)], [5.0]])))[:, 0]  # fmt: skip
+    # By hand: 0.5, 0.6, 0.2 over 1.3; the second turn has no deep move.
+    assert answer == pytest.approx([0.5 / 1.3, 0.6 / 1.3, 0.2 / 1.3, 0.6, 0.4])
+
+
+def test_without_pull_and_deep_moves_nothing_changes(board: Board) -> None:
+    real = performances(board)[0]
+    none = DeepSimulator(real, np.full(len(real), -1), DeepPull(14, (0, 0), (0, 0), 0.0))
+    plain = Simulator(real)
+    assert none.evidence(none.played).alone[:41] == pytest.approx(
+        plain.evidence(none.played).alone, abs=1e-9
+    )
+    assert none.assistants[-1] == DEEP
+    assert none.helped[-1].tolist() == none.helped[0].tolist()
+
+
+def test_the_pull_of_known_people_is_found_again() -> None:
+    rng = np.random.default_rng(8)
+    those = []
+    for rating in np.linspace(1500, 2800, 60):
+        p = rng.uniform(0.05, 0.9, 300)
+        agree = np.where(rng.random(300) < 0.6, 1.0, 0.0)
+        x = (rating - 2200) / 400
+        b = np.where(agree == 1, 0.4 + 0.1 * x, 0.9 + 0.2 * x) + 0.4 * rng.standard_normal()
+        chance = p * np.exp(b) / (1 - p + p * np.exp(b))
+        those.append(DeepTurns(rating, p, agree, (rng.random(300) < chance) * 1.0))
+    found = measure_pull(those)
+    assert found.agreed == pytest.approx((0.4, 0.1), abs=0.15)
+    assert found.other == pytest.approx((0.9, 0.2), abs=0.15)
+    assert found.sd == pytest.approx(0.4, abs=0.1)
+    with pytest.raises(InputError, match="too few"):
+        measure_pull(those[:3])
+
+
+def test_honest_draws_keep_the_promise_and_the_density(look: DeepSimulator) -> None:
+    """Σ w / n = 1: E is the ratio of the two densities that are drawn from, and nothing else."""
+    drawn = weighed_draws(look, np.random.default_rng(2), 150)
+    error = drawn.weights.std() / np.sqrt(len(drawn.weights))
+    assert drawn.weights.mean() == pytest.approx(1.0, abs=4 * error)
+    e = np.exp(drawn.ln_e[:150])
+    assert e.mean() <= 1 + 3 * e.std() / np.sqrt(len(e))
+
+
+def test_deep_moves_are_seen_and_follow_ends_where_the_whole_does(look: DeepSimulator) -> None:
+    rng = np.random.default_rng(1)
+    helped = look.choices(rng, Help("every turn", DEEP, 0.95))
+    assert look.evidence(helped).ln_e > 20
+    assert Simulator(look.real).evidence(helped).ln_e < look.evidence(helped).ln_e
+    after = look.follow(look.played)
+    assert after[-1].ln_e == pytest.approx(look.evidence(look.played).ln_e, abs=1e-9)
+
+
+def test_the_measurement_reads_a_performance(look: DeepSimulator) -> None:
+    deep = np.zeros(len(look.real), dtype=np.int64)
+    deep[:5] = -1
+    turns = deep_turns(look.real, deep)
+    assert len(turns.p) == len(look.real) - 5
+    assert turns.hit.mean() == pytest.approx((look.played[5:] == 0).mean())
+
+
+def test_it_is_kept_as_json() -> None:
+    again = DeepPull.from_dict(json.loads(json.dumps(PULL.to_dict())))
+    assert (again.agreed, again.other, again.sd) == (PULL.agreed, PULL.other, PULL.sd)
+
+
+def test_honest_ratios_give_p_only_where_there_are_enough() -> None:
+    assert replace(PULL, ln_e=np.zeros(29)).share_above(1.0) is None
+    known = replace(PULL, ln_e=np.arange(39.0))
+    # By hand: 36, 37 and 38 are as high, so (1 + 3) / (1 + 39).
+    assert known.share_above(36.0) == pytest.approx(0.1)
+
+
+def test_the_mean_of_two_ratios() -> None:
+    assert np.exp(ln_mean(np.log(3.0), np.log(5.0))) == pytest.approx(4.0)
