@@ -212,8 +212,12 @@ def test_a_move_comes_before_the_flag_while_everything_is_still_loading(
     book = open_book(OWN_BOOK)
     known = {move.uci() for move, _ in book.entries(board)}
     book.close()
-    assert held_back.until("bestmove")[-1].split()[1] in known
-    held_back.send("go infinite", "stop")
+    lines = held_back.until("bestmove")
+    assert lines[-1].split()[1] in known
+    assert "info string not loaded yet: a book move, no Elo claimed" in lines
+    held_back.send("position fen 7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", "go movetime 100")
+    assert held_back.until("bestmove")[-1] == "bestmove (none)"
+    held_back.send("position startpos moves e2e4", "go infinite", "stop")
     assert held_back.until("bestmove")[-1].split()[1] in known
     assert len(held_back.asked) == 1, "the worker waits for what is being loaded"
 

@@ -65,24 +65,24 @@ def _answer(job: Job) -> None:
         job.answer(f"bestmove {chosen}")
     else:
         why = "out of time" if job.thinking.is_set() else "not loaded yet"
-        job.answer(
-            f"info string {why}: a move at a glance, no Elo claimed", f"bestmove {quick_move(job)}"
-        )
+        move, source = quick_move(job)
+        job.answer(f"info string {why}: {source}, no Elo claimed", f"bestmove {move}")
     job.stop.set()
 
 
-def quick_move(job: Job) -> str:
-    """Return a legal move that needs no engine, as UCI has it: of the book, or at a glance."""
+def quick_move(job: Job) -> tuple[str, str]:
+    """Return a legal move that needs no engine, as UCI has it, and where it is from."""
     from milepost.games.glance import glance
     from milepost.play.boards import board_of, book_moves
 
     board, _ = board_of(job.position)
     seed = int(job.options["Seed"])
     chance = random.Random(f"{seed} {board.fen()}") if seed >= 0 else random.Random()
-    weighted = glance(board)
-    asked = [(move, weight) for move, weight in weighted if move.uci() in job.go.searchmoves]
-    weighted = asked or book_moves(job.options, board) or weighted
-    if not weighted:
-        return "(none)"
-    moves, weights = zip(*weighted, strict=True)
-    return str(chance.choices(moves, weights)[0].uci())
+    seen = glance(board)
+    if not seen:
+        return "(none)", "the game is over"
+    asked = [(move, weight) for move, weight in seen if move.uci() in job.go.searchmoves]
+    known = [] if asked else book_moves(job.options, board)
+    moves, weights = zip(*(asked or known or seen), strict=True)
+    source = "a book move" if known else "a move at a glance"
+    return chance.choices(moves, weights)[0].uci(), source
