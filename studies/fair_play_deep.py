@@ -29,18 +29,18 @@ from scripts.write_honest import read_events
 import milepost as mp
 from milepost.choice.spreads import Ints
 from milepost.fairplay import words
-from milepost.fairplay.deep.look import (
+from milepost.fairplay.deep_look import (
     DeepSimulator,
     DeepTurns,
     deep_turns,
     ln_mean,
     measure_pull,
 )
-from milepost.fairplay.deep.pull import DeepPull
-from milepost.fairplay.evidence.juries import best_moves
-from milepost.fairplay.evidence.simulate import Draws, Simulator
+from milepost.fairplay.deep_pull import LATE_MOVE, QUIET_MOVES, QUIET_PAWNS, DeepPull
+from milepost.fairplay.honest import honest_players
+from milepost.fairplay.juries import best_moves
 from milepost.fairplay.performances import Board, Performance, make_board, performance
-from milepost.fairplay.reference.honest import honest_players
+from milepost.fairplay.simulate import Draws, Simulator
 from milepost.io.files import write_text
 
 ENOUGH = 0.95
@@ -136,8 +136,12 @@ def rates(those: list[DeepTurns]) -> list[dict[str, Any]]:
     for low in range(1400, 3000, 200):
         mine = [each for each in those if low <= each.rating < low + 200]
         for agree in (1.0, 0.0):
-            p = np.concatenate([each.p[each.agree == agree] for each in mine] or [np.empty(0)])
-            hit = np.concatenate([each.hit[each.agree == agree] for each in mine] or [np.empty(0)])
+            p = np.concatenate(
+                [each.p[each.kinds.agree == agree] for each in mine] or [np.empty(0)]
+            )
+            hit = np.concatenate(
+                [each.hit[each.kinds.agree == agree] for each in mine] or [np.empty(0)]
+            )
             if len(p):
                 rows.append({"elo": low, "agree": bool(agree), "turns": len(p),
                              "played": float(hit.mean()), "agents": float(p.mean())})  # fmt: skip
@@ -146,18 +150,6 @@ def rates(those: list[DeepTurns]) -> list[dict[str, Any]]:
 
 STRETCHES = ((1, 20), (21, 40), (41, 60), (61, 999))
 """Move numbers, from and to."""
-QUIET_MOVES, QUIET_PAWNS = 8, 0.2
-"""A turn is quiet where so many moves lie within so much of the best: long endings are full of
-such turns, and engines' games are long."""
-
-
-def quiet(real: Performance) -> Ints:
-    """How many moves of each turn lie within `QUIET_PAWNS` of the best."""
-    spreads = real.board.spreads.take(real.rows)
-    starts = spreads.offsets[:-1]
-    near = spreads.values >= np.repeat(spreads.values[starts], spreads.counts) - QUIET_PAWNS
-    answer: Ints = np.add.reduceat(near.astype(np.int64), starts)
-    return answer
 
 
 def by_stretch(
@@ -167,20 +159,20 @@ def by_stretch(
     parts = []
     for real, deep, pull in those:
         turns = deep_turns(real, deep)
-        known = deep >= 0
-        number = real.board.table["move_number"].to_numpy()[real.rows][known]
-        b = pull.tilt(np.array([real.rating]), turns.agree)[:, 0]
+        number = real.board.table["move_number"].to_numpy()[real.rows][deep >= 0]
+        b = pull.tilt(np.array([real.rating]), turns.kinds)[:, 0]
         chance = turns.p * np.exp(b) / (1 - turns.p + turns.p * np.exp(b))
-        parts.append(np.stack([number, turns.hit, chance, quiet(real)[known]]))
-    number, hit, chance, near = np.concatenate(parts, axis=1)
+        parts.append(np.stack([number, turns.hit, chance, turns.kinds.quiet]))
+    number, hit, chance, quiet = np.concatenate(parts, axis=1)
     kinds = {
         f"moves {first} and later" if last == 999 else f"moves {first} to {last}": (
             (number >= first) & (number <= last)
         )
         for first, last in STRETCHES
     }
-    kinds["quiet turns"] = near >= QUIET_MOVES
-    kinds["other turns"] = near < QUIET_MOVES
+    kinds["quiet turns"] = quiet == 1
+    kinds["other turns"] = quiet == 0
+    kinds["quiet turns from move 41 on"] = (quiet == 1) & (number > 40)
     rows = []
     for name, here in kinds.items():
         if here.any():
@@ -197,19 +189,24 @@ def study_pull(given: argparse.Namespace) -> dict[str, Any]:
     """Measure the pull; and the ratios of honest performances, each event by the pull of others."""
     found = honest_performances(given)
     turns = {name: [deep_turns(*each) for each in those] for name, those in found.items()}
+    everybody = [each for those in turns.values() for each in those]
     whole: list[float] = []
     games: list[float] = []
     rows: list[dict[str, Any]] = []
     for name, those in found.items():
         others = [each for other, kept in turns.items() if other != name for each in kept]
         pull = measure_pull(others, given.depth)
-        for real, deep in those:
+        for (real, deep), own in zip(those, turns[name], strict=True):
             look = DeepSimulator(real, deep, pull)
             ln_e = look.evidence(look.played).ln_e
             whole.append(ln_e)
+            # Other events may have nobody of this rating: so also by all other performances.
+            near = measure_pull([each for each in everybody if each is not own], given.depth)
+            ln_e_near = DeepSimulator(real, deep, near).evidence(look.played).ln_e
             rows.append({"event": name, "elo": real.rating, "turns": len(real),
                          "games": real.games, "played": float((look.played == deep).mean()),
                          "expected": look.expected_share(deep), "ln_e": ln_e,
+                         "ln_e_near": ln_e_near,
                          "ln_e_before": real.evidence.ln_e,
                          "ln_e_mean": ln_mean(real.evidence.ln_e, ln_e)})  # fmt: skip
             lengths = np.diff(real.turns.starts)
@@ -217,7 +214,6 @@ def study_pull(given: argparse.Namespace) -> dict[str, Any]:
                 look.each_game(look.played), lengths, strict=True
             ) if turns_of >= LEAST_TURNS_OF_A_GAME]  # fmt: skip
         tell(f"{name}: {[round(row['ln_e'], 2) for row in rows[-len(those) :]]}")
-    everybody = [each for those in turns.values() for each in those]
     pull = measure_pull(everybody, given.depth, deep_setups(given.deep, given.depth)[0])
     made = {**pull.made, "events": sorted(found), "plan": given.plan,
             "calibration": given.calibration}  # fmt: skip
@@ -233,6 +229,7 @@ def study_pull(given: argparse.Namespace) -> dict[str, Any]:
         ),
         "measured_on_others": {
             "performances": about_e(whole),
+            "near": about_e([row["ln_e_near"] for row in rows]),
             "mean_of_both": about_e([row["ln_e_mean"] for row in rows]),
             "player_games": about_e(games),
         },
@@ -287,7 +284,7 @@ def _thresholds(
 ) -> dict[str, list[float]]:
     """What simulated honest people on these turns reach once in 100 and once in 1,000 times.
 
-    Half of the draws are helped, and each is weighed as in `milepost.fairplay.evidence.simulate`.
+    Half of the draws are helped, and each is weighed as in `milepost.fairplay.simulate`.
     """
     kinds = [None] * draws + ["menu"] * draws
     found = np.array([_four(look, plain, look.choices(rng, kind)) for kind in kinds])
@@ -422,7 +419,9 @@ def _pull_lines(figures: dict[str, Any]) -> list[str]:
             f"{pull['agreed'][0]:.2f} ± {errors[0]:.2f} and "
             f"{pull['agreed'][1]:+.2f} ± {errors[1]:.2f} where the judge agrees, "
             f"{pull['other'][0]:.2f} ± {errors[2]:.2f} and "
-            f"{pull['other'][1]:+.2f} ± {errors[3]:.2f} elsewhere. Its variance from player to "
+            f"{pull['other'][1]:+.2f} ± {errors[3]:.2f} elsewhere; in quiet turns "
+            f"{pull['kinds'][0]:+.2f} ± {errors[4]:.2f}, from move {LATE_MOVE} on "
+            f"{pull['kinds'][1]:+.2f} ± {errors[5]:.2f}. Its variance from player to "
             f"player: {pull['made']['sd_squared']:+.3f}; taken for {pull['sd'] ** 2:.2f}."
         ),
         "",
@@ -431,7 +430,8 @@ def _pull_lines(figures: dict[str, Any]) -> list[str]:
         "| | n | mean ± standard error | over 20 | largest |",
         "|---|---|---|---|---|",
     ]
-    titles = {"performances": "performances", "mean_of_both": "mean of both ratios",
+    titles = {"performances": "performances", "near": "by all other performances",
+              "mean_of_both": "mean of both ratios",
               "player_games": "player-games"}  # fmt: skip
     for name, title in titles.items():
         row = honest[name]

@@ -201,8 +201,9 @@ class Performance:
         honest = board.honest.variation(self.rating, board.map_error(self.rating), self.rating_sd)
         return score(board.scores, board.direction, honest, self.rows)
 
+    @cached_property
     def option_probabilities(self) -> Floats:
-        """Return the logarithms of all options' probabilities at the nodes, options × nodes."""
+        """The logarithms of all options' probabilities at the nodes, options × nodes."""
         board, path = self.board, self.board.calibration.map.path
         part = prepare(board.spreads.take(self.rows), path.model)
         columns = [ln_probabilities(path.model, part, path.theta(node)) for node in self.nodes]

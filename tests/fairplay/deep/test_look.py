@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from milepost.errors import InputError
-from milepost.fairplay.deep.look import (
+from milepost.fairplay.deep_look import (
     DEEP,
     DeepSimulator,
     DeepTurns,
@@ -16,11 +16,11 @@ from milepost.fairplay.deep.look import (
     measure_pull,
     tilted,
 )
-from milepost.fairplay.deep.pull import DeepPull
-from milepost.fairplay.evidence.simulate import Help, Simulator, weighed_draws
+from milepost.fairplay.deep_pull import DeepPull, TurnKinds
 from milepost.fairplay.performances import Board, performances
+from milepost.fairplay.simulate import Help, Simulator, weighed_draws
 
-PULL = DeepPull(14, (0.4, 0.1), (0.9, 0.2), 0.2)
+PULL = DeepPull(14, (0.4, 0.1), (0.9, 0.2), 0.2, (0.3, -0.1))
 
 
 @pytest.fixture(scope="module")
@@ -58,13 +58,17 @@ def test_the_pull_of_known_people_is_found_again() -> None:
     for rating in np.linspace(1500, 2800, 60):
         p = rng.uniform(0.05, 0.9, 300)
         agree = np.where(rng.random(300) < 0.6, 1.0, 0.0)
+        quiet, late = (rng.random((2, 300)) < 0.3) * 1.0
         x = (rating - 2200) / 400
         b = np.where(agree == 1, 0.4 + 0.1 * x, 0.9 + 0.2 * x) + 0.4 * rng.standard_normal()
+        b += 0.5 * quiet - 0.3 * late
         chance = p * np.exp(b) / (1 - p + p * np.exp(b))
-        those.append(DeepTurns(rating, p, agree, (rng.random(300) < chance) * 1.0))
+        kinds = TurnKinds(agree, quiet, late)
+        those.append(DeepTurns(rating, p, kinds, (rng.random(300) < chance) * 1.0))
     found = measure_pull(those)
     assert found.agreed == pytest.approx((0.4, 0.1), abs=0.15)
     assert found.other == pytest.approx((0.9, 0.2), abs=0.15)
+    assert found.kinds == pytest.approx((0.5, -0.3), abs=0.1)
     assert found.sd == pytest.approx(0.4, abs=0.1)
     with pytest.raises(InputError, match="too few"):
         measure_pull(those[:3])
@@ -98,7 +102,12 @@ def test_the_measurement_reads_a_performance(look: DeepSimulator) -> None:
 
 def test_it_is_kept_as_json() -> None:
     again = DeepPull.from_dict(json.loads(json.dumps(PULL.to_dict())))
-    assert (again.agreed, again.other, again.sd) == (PULL.agreed, PULL.other, PULL.sd)
+    assert (again.agreed, again.other, again.sd, again.kinds) == (
+        PULL.agreed,
+        PULL.other,
+        PULL.sd,
+        PULL.kinds,
+    )
 
 
 def test_honest_ratios_give_p_only_where_there_are_enough() -> None:

@@ -11,8 +11,9 @@ the deep move d,
     p'_i ∝ p_i exp(b [i = d]),        b ~ N(b(θ), σ²) from player to player,
 
 where b is a line over the rating, one for turns on which the deep search and the judge agree about
-the best move and one for the others. With the tilted agents as the null and the deep move as one
-more assistant, the evidence ratio is again a Bayes factor with everything fixed beforehand.
+the best move and one for the others, and greater by a number each in quiet and in late turns. With
+the tilted agents as the null and the deep move as one more assistant, the evidence ratio is again a
+Bayes factor with everything fixed beforehand.
 """
 
 from __future__ import annotations
@@ -27,10 +28,20 @@ from scipy.special import logsumexp
 
 from milepost.choice.spreads import Floats, Ints
 from milepost.errors import InputError
-from milepost.fairplay.deep.pull import DEPTH, MIDDLE, UNIT, DeepPull
-from milepost.fairplay.evidence import menu
-from milepost.fairplay.evidence.ratio import Chosen, Evidence, gather, one_game
-from milepost.fairplay.evidence.simulate import (
+from milepost.fairplay import menu
+from milepost.fairplay.deep_pull import (
+    DEPTH,
+    LATE_MOVE,
+    MIDDLE,
+    QUIET_MOVES,
+    QUIET_PAWNS,
+    UNIT,
+    DeepPull,
+    TurnKinds,
+)
+from milepost.fairplay.evidence import Chosen, Evidence, gather, one_game
+from milepost.fairplay.performances import Performance
+from milepost.fairplay.simulate import (
     Help,
     PowerCell,
     Simulator,
@@ -38,7 +49,6 @@ from milepost.fairplay.evidence.simulate import (
     running_sums,
     weighed_draws,
 )
-from milepost.fairplay.performances import Performance
 
 DEEP: Final = "a deep search"
 """What the assistant is called."""
@@ -67,8 +77,9 @@ class DeepSimulator(Simulator):
         certain[at] = 1.0
         self.helped = np.ascontiguousarray(np.concatenate([self.helped, certain[None]]))
         self.cumulative_helped = running_sums(self.helped.T, self.offsets)
+        kinds = turn_kinds(real, deep)
         self._tilted = [
-            tilted(self.ln_p, self.offsets, deep, pull.tilt(real.nodes, (deep == 0) * 1.0) + step)
+            tilted(self.ln_p, self.offsets, deep, pull.tilt(real.nodes, kinds) + step)
             for step in pull.sd * _AT
         ]
         self._cumulatives = [running_sums(np.exp(each), self.offsets) for each in self._tilted]
@@ -166,23 +177,38 @@ class DeepTurns:
     """The rating from before the event."""
     p: Floats
     """An agent's probability of the deep move, at the strength expected of the rating."""
-    agree: Floats
-    """1 where the judge's best move is the deep one."""
+    kinds: TurnKinds
+    """What kind of turn each one is."""
     hit: Floats
     """1 where the deep move was played."""
 
 
+def turn_kinds(real: Performance, deep: Ints) -> TurnKinds:
+    """Return what kind of turn each one of a performance is; nothing depends on what was played."""
+    spreads = real.board.spreads.take(real.rows)
+    starts = spreads.offsets[:-1]
+    near = spreads.values >= np.repeat(spreads.values[starts], spreads.counts) - QUIET_PAWNS
+    table = real.board.table
+    number = np.zeros(len(real))
+    if "move_number" in table.columns:
+        number = table["move_number"].fill_null(0).to_numpy()[real.rows]
+    return TurnKinds(
+        agree=(deep == 0) * 1.0,
+        quiet=(np.add.reduceat(near.astype(np.int64), starts) >= QUIET_MOVES).astype(np.float64),
+        late=(number >= LATE_MOVE).astype(np.float64),
+    )
+
+
 def deep_turns(real: Performance, deep: Ints) -> DeepTurns:
     """Return what the measurement needs of a performance."""
-    simulator = Simulator(real)
     weights = np.exp(real.turns.prior)
     known = np.flatnonzero(deep >= 0)
-    at = (simulator.offsets[:-1] + deep)[known]
+    at = (real.board.spreads.take(real.rows).offsets[:-1] + deep)[known]
     played = real.board.spreads.chosen[real.rows][known]
     return DeepTurns(
         rating=real.rating,
-        p=np.exp(simulator.ln_p[at]) @ weights,
-        agree=(deep[known] == 0) * 1.0,
+        p=np.exp(real.option_probabilities[at]) @ weights,
+        kinds=turn_kinds(real, deep)[known],
         hit=(played == deep[known]) * 1.0,
     )
 
@@ -190,9 +216,9 @@ def deep_turns(real: Performance, deep: Ints) -> DeepTurns:
 def measure_pull(those: Sequence[DeepTurns], depth: int = DEPTH, setup: str = "") -> DeepPull:
     """Measure how honest players are drawn to the deep move.
 
-    The two lines by maximum likelihood (Newton's method; P(hit) = p e^b / (1 - p + p e^b) is a
-    logistic regression with ln p/(1 - p) as offset), and σ² by what performances vary more than
-    chance: the sum of their squared scores over its expectation.
+    The two lines and the two numbers by maximum likelihood (Newton's method; P(hit) = p e^b /
+    (1 - p + p e^b) is a logistic regression with ln p/(1 - p) as offset), and σ² by what
+    performances vary more than chance: the sum of their squared scores over its expectation.
 
     Raises
     ------
@@ -202,18 +228,21 @@ def measure_pull(those: Sequence[DeepTurns], depth: int = DEPTH, setup: str = ""
     if len(those) < 4:
         raise InputError(f"{len(those)} performances are too few to measure the deep look by")
     x = np.concatenate([np.full(len(each.p), (each.rating - MIDDLE) / UNIT) for each in those])
-    p, agree, hit = (
-        np.concatenate([getattr(each, name) for each in those]) for name in ("p", "agree", "hit")
+    p, hit = (np.concatenate([getattr(each, name) for each in those]) for name in ("p", "hit"))
+    agree, quiet, late = (
+        np.concatenate([getattr(each.kinds, name) for each in those])
+        for name in ("agree", "quiet", "late")
     )
     p = np.clip(p, 1e-9, 1 - 1e-9)
     offset = np.log(p / (1 - p))
-    design = np.stack([agree, agree * x, 1 - agree, (1 - agree) * x], axis=1)
-    beta = np.zeros(4)
+    design = np.stack([agree, agree * x, 1 - agree, (1 - agree) * x, quiet, late], axis=1)
+    size = design.shape[1]
+    beta = np.zeros(size)
     for _ in range(_MOST_STEPS):
         chance = 1 / (1 + np.exp(-offset - design @ beta))
         slope = design.T @ (hit - chance)
         curve = design.T @ ((chance * (1 - chance))[:, None] * design)
-        step = np.linalg.solve(curve + 1e-9 * np.eye(4), slope)
+        step = np.linalg.solve(curve + 1e-9 * np.eye(size), slope)
         beta = beta + step
         if np.abs(step).max() < 1e-10:
             break
@@ -229,6 +258,7 @@ def measure_pull(those: Sequence[DeepTurns], depth: int = DEPTH, setup: str = ""
         agreed=(float(beta[0]), float(beta[1])),
         other=(float(beta[2]), float(beta[3])),
         sd=max(LEAST_SD, float(np.sqrt(max(spare, 0.0)))),
+        kinds=(float(beta[4]), float(beta[5])),
         setup=setup,
         rests_on=(
             f"{len(those)} performances, {len(p):,} turns, {min(ratings):.0f} to "
@@ -236,7 +266,9 @@ def measure_pull(those: Sequence[DeepTurns], depth: int = DEPTH, setup: str = ""
         ),
         made={
             "sd_squared": round(spare, 4),
-            "errors": np.sqrt(np.diag(np.linalg.inv(curve))).round(4).tolist(),
+            "errors": np.sqrt(np.diag(np.linalg.inv(curve + 1e-9 * np.eye(size))))
+            .round(4)
+            .tolist(),
         },
     )
 

@@ -17,6 +17,30 @@ LEAST_HONEST: Final = 30
 fewer, a model wrong in some kind of position would not have shown itself, and people would pay."""
 MIDDLE, UNIT = 2200.0, 400.0
 """Lines over the rating: at 2200, and by how much they rise with 400 points."""
+QUIET_MOVES, QUIET_PAWNS = 8, 0.2
+"""A turn is quiet where so many moves lie within so many pawns of the best."""
+LATE_MOVE = 61
+"""From this move on a turn is late."""
+
+
+@dataclass(frozen=True, eq=False)
+class TurnKinds:
+    """What kind of turn each one is, as far as the pull is concerned: 1 or 0 each.
+
+    Honest players find deep moves oftener in quiet turns and in long endings than agents do, and
+    engines' games are full of both.
+    """
+
+    agree: Floats
+    """The judge's best move is the deep one."""
+    quiet: Floats
+    """Many moves are nearly as good as the best."""
+    late: Floats
+    """The game is long already."""
+
+    def __getitem__(self, rows: Any) -> TurnKinds:
+        """Return those of some turns."""
+        return TurnKinds(self.agree[rows], self.quiet[rows], self.late[rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +56,8 @@ class DeepPull:
     """b where it is another."""
     sd: float
     """σ: how b varies from player to player."""
+    kinds: tuple[float, float] = (0.0, 0.0)
+    """By how much b is greater in quiet turns, and in late ones."""
     setup: str = ""
     """Digest of the engine's set-up that it was measured with: of no other is anything known."""
     rests_on: str = ""
@@ -54,20 +80,22 @@ class DeepPull:
         above = len(self.ln_e) - int(np.searchsorted(self.ln_e, ln_e - 1e-12))
         return (1 + above) / (1 + len(self.ln_e))
 
-    def tilt(self, ratings: Floats, agree: Floats) -> Floats:
+    def tilt(self, ratings: Floats, kinds: TurnKinds) -> Floats:
         """Return b, turns × ratings.
 
         Parameters
         ----------
         ratings
             The ratings.
-        agree
-            1 where the judge's best move is the deep one, 0 elsewhere, by turn.
+        kinds
+            What kind of turn each one is.
         """
         x = (ratings - MIDDLE) / UNIT
         same = self.agreed[0] + self.agreed[1] * x
         apart = self.other[0] + self.other[1] * x
-        answer: Floats = agree[:, None] * same + (1 - agree)[:, None] * apart
+        agree = kinds.agree[:, None]
+        more = self.kinds[0] * kinds.quiet + self.kinds[1] * kinds.late
+        answer: Floats = agree * same + (1 - agree) * apart + more[:, None]
         return answer
 
     def to_dict(self) -> dict[str, Any]:
@@ -77,6 +105,7 @@ class DeepPull:
             "agreed": list(self.agreed),
             "other": list(self.other),
             "sd": self.sd,
+            "kinds": list(self.kinds),
             "setup": self.setup,
             "rests_on": self.rests_on,
             "ln_e": [round(float(value), 4) for value in np.sort(self.ln_e)],
@@ -87,11 +116,13 @@ class DeepPull:
     def from_dict(cls, values: Mapping[str, Any]) -> DeepPull:
         """Make one of what `to_dict` gave."""
         first, second = (tuple(map(float, values[name])) for name in ("agreed", "other"))
+        kinds = values.get("kinds", (0.0, 0.0))
         return cls(
             depth=int(values["depth"]),
             agreed=(first[0], first[1]),
             other=(second[0], second[1]),
             sd=float(values["sd"]),
+            kinds=(float(kinds[0]), float(kinds[1])),
             setup=str(values["setup"]),
             rests_on=str(values["rests_on"]),
             ln_e=np.sort(np.array(values["ln_e"], dtype=np.float64)),

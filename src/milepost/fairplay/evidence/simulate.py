@@ -78,7 +78,7 @@ class Simulator:
         self.assistants: tuple[str, ...] = board.assistants
         self.turns: Turns = real.turns
         self.offsets: Ints = spreads.offsets
-        self.ln_p = real.option_probabilities()
+        self.ln_p = real.option_probabilities
         options = np.concatenate(
             [np.arange(board.spreads.offsets[row], board.spreads.offsets[row + 1])
              for row in real.rows]
