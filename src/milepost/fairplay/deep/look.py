@@ -28,8 +28,7 @@ from scipy.special import logsumexp
 
 from milepost.choice.spreads import Floats, Ints
 from milepost.errors import InputError
-from milepost.fairplay import menu
-from milepost.fairplay.deep_pull import (
+from milepost.fairplay.deep.pull import (
     DEPTH,
     LATE_MOVE,
     MIDDLE,
@@ -39,9 +38,9 @@ from milepost.fairplay.deep_pull import (
     DeepPull,
     TurnKinds,
 )
-from milepost.fairplay.evidence import Chosen, Evidence, gather, one_game
-from milepost.fairplay.performances import Performance
-from milepost.fairplay.simulate import (
+from milepost.fairplay.evidence import menu
+from milepost.fairplay.evidence.ratio import Chosen, Evidence, gather, one_game
+from milepost.fairplay.evidence.simulate import (
     Help,
     PowerCell,
     Simulator,
@@ -49,6 +48,7 @@ from milepost.fairplay.simulate import (
     running_sums,
     weighed_draws,
 )
+from milepost.fairplay.performances import Performance
 
 DEEP: Final = "a deep search"
 """What the assistant is called."""
