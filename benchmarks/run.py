@@ -30,7 +30,7 @@ BUSY = 1.6
 PARTS = {
     "rate": ["bench_rate.py"],
     "headers": ["bench_games.py", "--only", "headers"],
-    "turns": ["bench_games.py", "--only", "turns"],
+    "turns": ["bench_games.py", "--only", "turns", "--repeats", "2"],
     "packages": ["bench_history.py", "--only", "packages", "--quick"],
     "table": ["bench_history.py", "--only", "table", "--repeats", "2"],
     "workers": ["bench_history.py", "--only", "workers"],
