@@ -34,5 +34,5 @@ def test_one_row_and_one_place_each() -> None:
 
 @pytest.mark.parametrize("count", [4, 5])
 def test_few_points(count: int) -> None:
-    values = np.arange(count) ** 2.0
-    assert EvenSpline(np.arange(count) * 2.0, values)(3.0) == pytest.approx(2.25)
+    x = np.linspace(0.0, 2.0 * count - 2.0, count)
+    assert EvenSpline(x, x**2 / 4.0)(3.0) == pytest.approx(2.25)
