@@ -160,10 +160,10 @@ def by_stretch(
     for real, deep, pull in those:
         turns = deep_turns(real, deep)
         number = real.board.table["move_number"].to_numpy()[real.rows][deep >= 0]
-        b = pull.tilt(np.array([real.rating]), turns.kinds)[:, 0]
+        b = pull.tilt(np.array([real.rating]), turns.kinds, turns.p[:, None])[:, 0]
         chance = turns.p * np.exp(b) / (1 - turns.p + turns.p * np.exp(b))
-        parts.append(np.stack([number, turns.hit, chance, turns.kinds.quiet]))
-    number, hit, chance, quiet = np.concatenate(parts, axis=1)
+        parts.append(np.stack([number, turns.hit, chance, turns.kinds.quiet, turns.p]))
+    number, hit, chance, quiet, p = np.concatenate(parts, axis=1)
     kinds = {
         f"moves {first} and later" if last == 999 else f"moves {first} to {last}": (
             (number >= first) & (number <= last)
@@ -173,6 +173,8 @@ def by_stretch(
     kinds["quiet turns"] = quiet == 1
     kinds["other turns"] = quiet == 0
     kinds["quiet turns from move 41 on"] = (quiet == 1) & (number > 40)
+    kinds["agents under 1 in 100"] = p < 0.01
+    kinds["agents 1 to 5 in 100"] = (p >= 0.01) & (p < 0.05)
     rows = []
     for name, here in kinds.items():
         if here.any():
@@ -421,7 +423,9 @@ def _pull_lines(figures: dict[str, Any]) -> list[str]:
             f"{pull['other'][0]:.2f} ± {errors[2]:.2f} and "
             f"{pull['other'][1]:+.2f} ± {errors[3]:.2f} elsewhere; in quiet turns "
             f"{pull['kinds'][0]:+.2f} ± {errors[4]:.2f}, from move {LATE_MOVE} on "
-            f"{pull['kinds'][1]:+.2f} ± {errors[5]:.2f}. Its variance from player to "
+            f"{pull['kinds'][1]:+.2f} ± {errors[5]:.2f}; for each unit of the agents' log odds "
+            f"{pull['flatter'][0]:+.2f} ± {errors[6]:.2f} where the judge agrees, "
+            f"{pull['flatter'][1]:+.2f} ± {errors[7]:.2f} elsewhere. Its variance from player to "
             f"player: {pull['made']['sd_squared']:+.3f}; taken for {pull['sd'] ** 2:.2f}."
         ),
         "",
