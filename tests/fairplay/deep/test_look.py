@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from milepost.errors import InputError
-from milepost.fairplay.deep.look import (
+from milepost.fairplay.deep_look import (
     DEEP,
     DeepSimulator,
     DeepTurns,
@@ -16,9 +16,9 @@ from milepost.fairplay.deep.look import (
     measure_pull,
     tilted,
 )
-from milepost.fairplay.deep.pull import DeepPull, TurnKinds
-from milepost.fairplay.evidence.simulate import Help, Simulator, weighed_draws
+from milepost.fairplay.deep_pull import FLOOR, DeepPull, TurnKinds
 from milepost.fairplay.performances import Board, performances
+from milepost.fairplay.simulate import Help, Simulator, weighed_draws
 from milepost.fairplay.words import not_counted
 
 PULL = DeepPull(14, (0.4, 0.1), (0.9, 0.2), 0.2, (0.3, -0.1), (-0.1, -0.3))
@@ -113,6 +113,16 @@ def test_honest_ratios_give_p_only_where_there_are_enough() -> None:
     known = replace(PULL, ln_e=np.arange(39.0))
     # By hand: 36, 37 and 38 are as high, so (1 + 3) / (1 + 39).
     assert known.share_above(36.0) == pytest.approx(0.1)
+
+
+def test_the_chance_of_a_deep_move_stops_falling_at_the_floor() -> None:
+    """By hand: where the judge has another move, its log odds are 0.9 + (1 - 0.3) ln p/(1 - p)."""
+    p = np.array([[1e-5], [FLOOR], [0.5]])
+    none = np.zeros(3)
+    b = PULL.tilt(np.array([2200.0]), TurnKinds(none, none, none), p)
+    chance = (p * np.exp(b) / (1 - p + p * np.exp(b)))[:, 0]
+    at_floor = 1 / (1 + np.exp(-0.9 - 0.7 * np.log(FLOOR / (1 - FLOOR))))
+    assert chance == pytest.approx([at_floor, at_floor, 1 / (1 + np.exp(-0.9))])
 
 
 def test_a_deep_look_that_alarms_at_honest_players_does_not_count() -> None:

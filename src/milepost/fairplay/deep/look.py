@@ -32,6 +32,7 @@ from milepost.choice.spreads import Floats, Ints
 from milepost.errors import InputError
 from milepost.fairplay.deep.pull import (
     DEPTH,
+    FLOOR,
     LATE_MOVE,
     MIDDLE,
     QUIET_MOVES,
@@ -220,7 +221,7 @@ def measure_pull(those: Sequence[DeepTurns], depth: int = DEPTH, setup: str = ""
     """Measure how honest players are drawn to the deep move.
 
     All numbers by maximum likelihood (Newton's method; P(hit) = p e^b / (1 - p + p e^b) is a
-    logistic regression with ln p/(1 - p) as offset), and σ² by what
+    logistic regression with ln p/(1 - p) as offset, p not below a floor), and σ² by what
     performances vary more than chance: the sum of their squared scores over its expectation.
 
     Raises
@@ -236,7 +237,7 @@ def measure_pull(those: Sequence[DeepTurns], depth: int = DEPTH, setup: str = ""
         np.concatenate([getattr(each.kinds, name) for each in those])
         for name in ("agree", "quiet", "late")
     )
-    offset = log_odds(p)
+    offset = log_odds(p, FLOOR)
     lines = [agree, agree * x, 1 - agree, (1 - agree) * x]
     design = np.stack([*lines, quiet, late, agree * offset, (1 - agree) * offset], axis=1)
     size = design.shape[1]
