@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from milepost.errors import InputError
-from milepost.fairplay.deep_look import (
+from milepost.fairplay.deep.look import (
     DEEP,
     DeepSimulator,
     DeepTurns,
@@ -16,9 +16,9 @@ from milepost.fairplay.deep_look import (
     measure_pull,
     tilted,
 )
-from milepost.fairplay.deep_pull import FLOOR, DeepPull, TurnKinds
+from milepost.fairplay.deep.pull import FLOOR, DeepPull, TurnKinds
+from milepost.fairplay.evidence.simulate import Help, Simulator, weighed_draws
 from milepost.fairplay.performances import Board, performances
-from milepost.fairplay.simulate import Help, Simulator, weighed_draws
 from milepost.fairplay.words import not_counted
 
 PULL = DeepPull(14, (0.4, 0.1), (0.9, 0.2), 0.2, (0.3, -0.1), (-0.1, -0.3))
