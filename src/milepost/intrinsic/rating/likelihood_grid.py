@@ -20,7 +20,7 @@ from milepost.choice.evaluation.ladder import evaluate_ladder
 from milepost.choice.spreads import Floats, Ints, Spreads
 from milepost.errors import InputError
 from milepost.intrinsic.calibration.paths import AgentPath
-from milepost.splines import EvenSpline
+from milepost.intrinsic.rating.splines import EvenSpline
 
 RUNGS = np.arange(0.0, 4001.0, 100.0)
 """The ratings of the rungs: far beyond anybody, so that an estimate at an end means no bound."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.interpolate import CubicSpline
 
-from milepost.splines import EvenSpline
+from milepost.intrinsic.rating.splines import EvenSpline
 
 X = np.arange(0.0, 4001.0, 100.0)
 ROWS = np.random.default_rng(3).normal(size=(5, len(X))).cumsum(axis=1)
