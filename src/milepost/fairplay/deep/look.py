@@ -30,7 +30,8 @@ from scipy.special import logsumexp
 
 from milepost.choice.spreads import Floats, Ints
 from milepost.errors import InputError
-from milepost.fairplay.deep.pull import (
+from milepost.fairplay import menu
+from milepost.fairplay.deep_pull import (
     DEPTH,
     FLOOR,
     LATE_MOVE,
@@ -42,9 +43,9 @@ from milepost.fairplay.deep.pull import (
     TurnKinds,
     log_odds,
 )
-from milepost.fairplay.evidence import menu
-from milepost.fairplay.evidence.ratio import Chosen, Evidence, gather, one_game
-from milepost.fairplay.evidence.simulate import (
+from milepost.fairplay.evidence import Chosen, Evidence, gather, one_game
+from milepost.fairplay.performances import Performance
+from milepost.fairplay.simulate import (
     Help,
     PowerCell,
     Simulator,
@@ -52,7 +53,7 @@ from milepost.fairplay.evidence.simulate import (
     running_sums,
     weighed_draws,
 )
-from milepost.fairplay.performances import Performance
+from milepost.io.progress import Report
 
 DEEP: Final = "a deep search"
 """What the assistant is called."""
@@ -312,7 +313,13 @@ class DeepTest:
 
 
 def deep_test(
-    real: Performance, deep: Ints, pull: DeepPull, rng: np.random.Generator, *, draws: int = 250
+    real: Performance,
+    deep: Ints,
+    pull: DeepPull,
+    rng: np.random.Generator,
+    *,
+    draws: int = 250,
+    progress: Report | None = None,
 ) -> DeepTest:
     """Look deep at one performance.
 
@@ -328,10 +335,12 @@ def deep_test(
         The source of chance.
     draws
         Honest performances to simulate, and as many helped ones.
+    progress
+        Called while simulating.
     """
     look = DeepSimulator(real, deep, pull)
     found = look.evidence(look.played)
-    drawn = weighed_draws(look, rng, draws)
+    drawn = weighed_draws(look, rng, draws, progress=progress)
     p, error = drawn.tail("ln_e", found.ln_e)
     # No tail is known to be smaller than one draw's weight at this place.
     p = max(p, float(np.exp(-max(found.ln_e, 0.0))) / len(drawn.ln_e))
@@ -348,7 +357,11 @@ def deep_test(
         p_reference=among,
         p_simulated=p,
         p_simulated_se=error,
-        power=tuple(power_table(look, drawn, rng, assistants=(DEEP,), draws=max(draws // 5, 20))),
+        power=tuple(
+            power_table(
+                look, drawn, rng, assistants=(DEEP,), draws=max(draws // 5, 20), progress=progress
+            )
+        ),
         sequence=tuple(each.ln_e for each in look.follow(look.played)),
         pull=pull,
     )
