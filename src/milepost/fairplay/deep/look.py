@@ -30,8 +30,7 @@ from scipy.special import logsumexp
 
 from milepost.choice.spreads import Floats, Ints
 from milepost.errors import InputError
-from milepost.fairplay import menu
-from milepost.fairplay.deep_pull import (
+from milepost.fairplay.deep.pull import (
     DEPTH,
     FLOOR,
     LATE_MOVE,
@@ -43,9 +42,9 @@ from milepost.fairplay.deep_pull import (
     TurnKinds,
     log_odds,
 )
-from milepost.fairplay.evidence import Chosen, Evidence, gather, one_game
-from milepost.fairplay.performances import Performance
-from milepost.fairplay.simulate import (
+from milepost.fairplay.evidence import menu
+from milepost.fairplay.evidence.ratio import Chosen, Evidence, gather, one_game
+from milepost.fairplay.evidence.simulate import (
     Help,
     PowerCell,
     Simulator,
@@ -53,6 +52,7 @@ from milepost.fairplay.simulate import (
     running_sums,
     weighed_draws,
 )
+from milepost.fairplay.performances import Performance
 from milepost.io.progress import Report
 
 DEEP: Final = "a deep search"
