@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.stats import binom, kstest
+from scipy.stats import binom, kstest, kstwobign
 from scripts.write_honest import read_events
 
 import milepost as mp
@@ -32,6 +32,8 @@ from milepost.fairplay.reference.measure import LEAST_GAMES, enough_turns, refer
 from milepost.fairplay.screen import LEAST_TURNS, event_as_a_whole, screen
 
 LEAST_TURNS_OF_A_GAME = 15
+REFERENCE_DRAWS = 250
+"""Honest draws, and as many helped ones, that the p of simulated people is read off."""
 
 
 def boards(given: argparse.Namespace, part: str) -> Iterator[tuple[str, Board, mp.Decisions]]:
@@ -273,20 +275,27 @@ def study_simulated(given: argparse.Namespace) -> dict[str, Any]:
         real += performances(board)[: max(1, given.most // 4)]
         if len(real) >= given.most:
             break
+    compared_with = 0.0
     for number, each in enumerate(real[: given.most]):
         simulator = Simulator(each)
-        weighed = weighed_draws(simulator, rng, 250)
+        weighed = weighed_draws(simulator, rng, REFERENCE_DRAWS)
+        compared_with += weighed.weights.sum() ** 2 / (weighed.weights**2).sum()
         drawn = simulator.draw(given.draws // given.most, rng)
         ps += [weighed.tail("ln_e", value)[0] for value in drawn.ln_e]
         es += np.exp(drawn.ln_e).tolist()
         zs += drawn.combined.tolist()
         tell(f"{number + 1} of {given.most}")
     p, e, z = np.array(ps), np.array(es), np.array(zs)
+    # p is read off reference draws that are a sample as well, so two samples are compared
+    # (Smirnov's limit with n m / (n + m); m by Kish's effective size of weighed draws).
+    distance = float(kstest(p, "uniform").statistic)
+    size = len(p) * compared_with / (len(p) + compared_with)
     return {
         "performances": len(p),
         "p": [share_row(p, level) for level in (0.5, 0.1, 0.05, 0.01)],
-        "ks_p": float(kstest(p, "uniform").pvalue),
-        "ks_distance": float(kstest(p, "uniform").statistic),
+        "compared_with": compared_with,
+        "ks_p": float(kstwobign.sf(np.sqrt(size) * distance)),
+        "ks_distance": distance,
         "e_mean": float(e.mean()),
         "e_se": float(e.std() / np.sqrt(len(e))),
         "e_over_20": float((e > 20).mean()),

@@ -1,13 +1,15 @@
 """The deep look: is it honest, and does it see engines?
 
     python -m studies.fair_play_deep pull DATA --store DIR ... --deep DIR [--plan bullet] -o FILE
+    python -m studies.fair_play_deep fresh DATA --store DIR --deep DIR --pull FILE -o FILE
     python -m studies.fair_play_deep engines GAMES... --store DIR --deep DIR --pull FILE -o FILE
     python -m studies.fair_play_deep power DATA --store DIR --deep DIR --pull FILE -o FILE
     python -m studies.fair_play_deep tables FILE... -o docs/fairplay_deep.md
 
 *pull*: how honest players of part *estimate* are drawn to the move of a deep search (`--deep`: a
 store of `milepost analyse --plan multipv --width 1 --depth 12`), and their evidence ratios, each
-with lines measured on other events alone. *engines*: games of engines, as if players of
+with lines measured on other events alone. *fresh*: performances of events that the pull has not
+seen. *engines*: games of engines, as if players of
 certain ratings had played them. *power*: honest games in which moves are replaced. Only figures are
 written, no names.
 """
@@ -160,10 +162,10 @@ def by_stretch(
     for real, deep, pull in those:
         turns = deep_turns(real, deep)
         number = real.board.table["move_number"].to_numpy()[real.rows][deep >= 0]
-        b = pull.tilt(np.array([real.rating]), turns.kinds)[:, 0]
+        b = pull.tilt(np.array([real.rating]), turns.kinds, turns.p[:, None])[:, 0]
         chance = turns.p * np.exp(b) / (1 - turns.p + turns.p * np.exp(b))
-        parts.append(np.stack([number, turns.hit, chance, turns.kinds.quiet]))
-    number, hit, chance, quiet = np.concatenate(parts, axis=1)
+        parts.append(np.stack([number, turns.hit, chance, turns.kinds.quiet, turns.p]))
+    number, hit, chance, quiet, p = np.concatenate(parts, axis=1)
     kinds = {
         f"moves {first} and later" if last == 999 else f"moves {first} to {last}": (
             (number >= first) & (number <= last)
@@ -173,6 +175,8 @@ def by_stretch(
     kinds["quiet turns"] = quiet == 1
     kinds["other turns"] = quiet == 0
     kinds["quiet turns from move 41 on"] = (quiet == 1) & (number > 40)
+    kinds["agents under 1 in 100"] = p < 0.01
+    kinds["agents 1 to 5 in 100"] = (p >= 0.01) & (p < 0.05)
     rows = []
     for name, here in kinds.items():
         if here.any():
@@ -233,6 +237,41 @@ def study_pull(given: argparse.Namespace) -> dict[str, Any]:
             "mean_of_both": about_e([row["ln_e_mean"] for row in rows]),
             "player_games": about_e(games),
         },
+        "rows": rows,
+    }
+
+
+def study_fresh(given: argparse.Namespace) -> dict[str, Any]:
+    """Honest performances of events that the pull has not seen, of games that were looked at whole.
+
+    What the pull looks like was decided on the events that it was measured on; these had no part.
+    """
+    calibration = mp.load_calibration(given.calibration)
+    honest = honest_players(calibration)
+    pull = DeepPull.from_dict(json.loads(given.pull.read_text(encoding="utf-8"))["pull"])
+    rows: list[dict[str, Any]] = []
+    events = read_events(given.data[0], given.store, given.plan, "estimate", given.events)
+    for name, found in events.items():
+        if name in pull.made["events"]:
+            continue
+        deep = deep_options(given.deep, given.depth, found)
+        known = found.table.select("game_id", pl.Series("known", deep >= 0)).group_by("game_id")
+        whole = known.agg(pl.col("known").mean()).filter(pl.col("known") >= ENOUGH)["game_id"]
+        keep = found.table["game_id"].is_in(whole.implode())
+        board = make_board(found.table.filter(keep), calibration, honest)
+        for real, mine in looked_at(board, deep[keep.to_numpy()]):
+            look = DeepSimulator(real, mine, pull)
+            ln_e = look.evidence(look.played).ln_e
+            rows.append({"event": name, "elo": real.rating, "turns": len(real),
+                         "games": real.games, "played": float((look.played == mine).mean()),
+                         "expected": look.expected_share(mine), "ln_e": ln_e,
+                         "ln_e_before": real.evidence.ln_e,
+                         "ln_e_mean": ln_mean(real.evidence.ln_e, ln_e)})  # fmt: skip
+            tell(str(rows[-1]))
+    return {
+        "calibration": given.calibration,
+        "fresh": about_e([row["ln_e"] for row in rows]),
+        "mean_of_both": about_e([row["ln_e_mean"] for row in rows]),
         "rows": rows,
     }
 
@@ -359,7 +398,12 @@ def tables(given: argparse.Namespace) -> str:
             "[fairplay.md](fairplay.md)."
         ),
     ]
-    kinds = {"pull": _pull_lines, "engines": _engine_lines, "draws": _power_lines}
+    kinds = {
+        "pull": _pull_lines,
+        "fresh": _fresh_lines,
+        "engines": _engine_lines,
+        "draws": _power_lines,
+    }
     for path in given.data:
         figures = json.loads(path.read_text(encoding="utf-8"))
         kind = next(name for name in kinds if name in figures)
@@ -421,7 +465,9 @@ def _pull_lines(figures: dict[str, Any]) -> list[str]:
             f"{pull['other'][0]:.2f} ± {errors[2]:.2f} and "
             f"{pull['other'][1]:+.2f} ± {errors[3]:.2f} elsewhere; in quiet turns "
             f"{pull['kinds'][0]:+.2f} ± {errors[4]:.2f}, from move {LATE_MOVE} on "
-            f"{pull['kinds'][1]:+.2f} ± {errors[5]:.2f}. Its variance from player to "
+            f"{pull['kinds'][1]:+.2f} ± {errors[5]:.2f}; for each unit of the agents' log odds "
+            f"{pull['flatter'][0]:+.2f} ± {errors[6]:.2f} where the judge agrees, "
+            f"{pull['flatter'][1]:+.2f} ± {errors[7]:.2f} elsewhere. Its variance from player to "
             f"player: {pull['made']['sd_squared']:+.3f}; taken for {pull['sd'] ** 2:.2f}."
         ),
         "",
@@ -438,6 +484,30 @@ def _pull_lines(figures: dict[str, Any]) -> list[str]:
         lines.append(
             f"| {title} | {row['n']} | {row['mean']:.2f} ± {row['se']:.2f} | "
             f"{row['over_20']:.1%} | {row['largest']:.1f} |"
+        )
+    return lines
+
+
+def _fresh_lines(figures: dict[str, Any]) -> list[str]:
+    rows = figures["rows"]
+    events = ", ".join(dict.fromkeys(row["event"] for row in rows))
+    elos = [row["elo"] for row in rows]
+    lines = [
+        f"## Honest players of an event that the pull has not seen, {figures['calibration']}",
+        "",
+        (
+            f"{len(rows)} performances of {events} ({min(elos):.0f} to {max(elos):.0f} Elo, "
+            f"{sum(row['turns'] for row in rows):,} turns of games that were looked at whole):"
+        ),
+        "",
+        "| | mean ± standard error | over 20 | largest |",
+        "|---|---|---|---|",
+    ]
+    for name, title in (("fresh", "with the deep look"), ("mean_of_both", "mean of both ratios")):
+        row = figures[name]
+        lines.append(
+            f"| {title} | {row['mean']:.2f} ± {row['se']:.2f} | {row['over_20']:.1%} | "
+            f"{row['largest']:.1f} |"
         )
     return lines
 
@@ -514,7 +584,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    studies = {"pull": study_pull, "engines": study_engines, "power": study_power}
+    studies = {"pull": study_pull, "fresh": study_fresh, "engines": study_engines,
+               "power": study_power}  # fmt: skip
     parser.add_argument("study", choices=[*studies, "tables"])
     parser.add_argument("data", type=Path, nargs="+")
     parser.add_argument("--store", type=Path, action="append", default=[], help="repeatable")

@@ -163,6 +163,8 @@ def cells(elo: int, games: int, judged: Sequence[Noticed]) -> list[dict[str, Any
     rows = []
     for label in dict.fromkeys(name for each in judged for name in each.of):
         means = np.array([np.mean(each.of[label], axis=0) for each in judged if label in each.of])
+        if len(means) < 2:  # one performance has no error
+            continue
         share = means.mean(axis=0)
         row: dict[str, Any] = {"elo": elo, "games": games, "help": label,
                                "performances": len(means), "raw_1e-2": share[3]}  # fmt: skip

@@ -123,7 +123,8 @@ def commands(inputs: Path) -> dict[str, Command]:
         "select": lambda _, o: ["select", str(games), "--elo", "2500", "--elo-within", "500",
                                 "-o", str(o / "s.csv"), "-q"],
         "calibrate": lambda _, o: ["calibrate", str(every), *rate[1:], "--maps", "line",
-                                   "--folds", "2", "--repeats", "1", "--name", "x", "-o", str(o / "c.json")],
+                                   "--folds", "2", "--repeats", "1", "--name", "x",
+                                   "-o", str(o / "c.json")],
     }  # fmt: skip
     found = {"analyse": Command(
         "analyse", lambda _, o: [*analyse, "--store", str(o / "store")], _rows_of_store

@@ -98,11 +98,22 @@ def packed(data: bytes, chance: random.Random) -> tuple[str, bytes]:
 
 
 def read_pgn(given: tuple[Path, list[str], int]) -> None:
-    """Both readers; games far from the damaged one must be whole, its neighbours at least told."""
+    """Both readers; games far from the damaged one must be whole, its neighbours at least told.
+
+    Games are read by machine code, which small files are not otherwise, and without it: alike.
+    """
     from milepost.games.load import read_games, read_results
+    from milepost.games.pgn import readers
 
     path, unhurt, hurt = given
+    usual, readers.WORTH_IT = readers.WORTH_IT, 0
+    try:
+        compiled = read_games([path], keep_duplicates=True)
+    finally:
+        readers.WORTH_IT = usual
     games, errors = read_games([path], keep_duplicates=True)
+    if not (games.equals(compiled[0]) and errors.equals(compiled[1])):
+        raise LostError(f"the compiled reader sees {path.name} in another way")
     whole = set(games.filter(~pl.col("broken"))["white"])
     told = {*games["white"], *errors["white"].drop_nulls()}
     near = {f"White{hurt + step:03d}, A" for step in (-1, 1)}

@@ -24,7 +24,6 @@ from studies.campaign.warm import Running
 NO_LIMITS = ("check", "serve", "match", "calibrate")
 """Commands that need more room from the start, or end with 1 for another reason."""
 LIMITED = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192)); "
-CLOCKS = "/usr/lib/*-linux-*/faketime/libfaketimeMT.so.1"
 QUOTA = """
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -59,6 +58,44 @@ ssize_t writev(int f, const struct iovec *v, int n) {
 }
 """
 """A library that lets a program write 4 kB into a folder: then the quota is used up."""
+CLOCK = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <sys/time.h>
+#include <time.h>
+static int (*real)(clockid_t, struct timespec *);
+static time_t begun;
+__attribute__((constructor)) static void begin(void) {
+    struct timespec now;
+    real = dlsym(RTLD_NEXT, "clock_gettime");
+    real(CLOCK_MONOTONIC, &now);
+    begun = now.tv_sec;
+}
+int clock_gettime(clockid_t clock, struct timespec *now) {
+    struct timespec since;
+    if (!real) begin();
+    if (real(clock, now)) return -1;
+    if (clock != CLOCK_REALTIME && clock != CLOCK_REALTIME_COARSE) return 0;
+    real(CLOCK_MONOTONIC, &since);
+    if (since.tv_sec - begun >= atoi(getenv("BACK_AFTER") ?: "0")) now->tv_sec -= 2 * 86400;
+    return 0;
+}
+time_t time(time_t *out) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (out) *out = now.tv_sec;
+    return now.tv_sec;
+}
+int gettimeofday(struct timeval *out, void *zone) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    out->tv_sec = now.tv_sec;
+    out->tv_usec = now.tv_nsec / 1000;
+    return 0;
+}
+"""
+"""A library by which the clock on the wall goes back two days after some seconds."""
 
 
 def _tried(name: str, trial: Callable[[Path], tuple[str, str | None]], inputs: Path) -> Fault:
@@ -140,22 +177,32 @@ def small_disks(inputs: Path) -> tuple[str, str | None]:
     return ", ".join(_writers(inputs)), "; ".join(filter(None, problems)) or None
 
 
+@contextlib.contextmanager
+def _library(source: str) -> Iterator[str | None]:
+    """A library to be loaded before all others; None where there is no compiler."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        yield None
+        return
+    with _folder() as work:
+        text, library = work / "before.c", work / "before.so"
+        text.write_text(source)
+        subprocess.run([compiler, "-shared", "-fPIC", "-o", library, text, "-ldl"], check=True)
+        yield str(library)
+
+
 def quotas(inputs: Path) -> tuple[str, str | None]:
     """The quota of the output's folder is used up after 4 kB (EDQUOT), where there is a compiler.
 
     The system calls are answered by a small library, since root has no quota.
     """
-    compiler = shutil.which("cc")
-    if compiler is None:
-        return "none: there is no C compiler here", None
     problems = []
-    with _folder() as work:
-        source, library = work / "quota.c", work / "quota.so"
-        source.write_text(QUOTA)
-        subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+    with _library(QUOTA) as library:
+        if library is None:
+            return "none: there is no C compiler here", None
         for command in _writers(inputs).values():
             with _folder() as out:
-                around = {"LD_PRELOAD": str(library), "QUOTA_FOLDER": str(out)}
+                around = {"LD_PRELOAD": library, "QUOTA_FOLDER": str(out)}
                 problems.append(refused(command, inputs, out, **around))
     return ", ".join(_writers(inputs)), "; ".join(filter(None, problems)) or None
 
@@ -182,24 +229,21 @@ def no_temporary_space(inputs: Path) -> tuple[str, str | None]:
 
 
 def clock_set_back(inputs: Path) -> tuple[str, str | None]:
-    """The clock goes back two days in the midst of a run, and a run begins before the last one.
-
-    With libfaketime (Debian's package of that name), where it is installed.
-    """
-    library = next(iter(sorted(Path("/").glob(CLOCKS[1:]))), None)
-    if library is None:
-        return "none: libfaketime is not installed", None
+    """The clock goes back two days in the midst of a run, then a run begins before the last one."""
     problems = []
-    later = {"LD_PRELOAD": str(library), "FAKETIME": "-2d", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
-    for command in _writers(inputs).values():
-        with _folder() as out, _folder() as alone:
-            _run(command, inputs, alone)
-            for around in ({**later, "FAKETIME_START_AFTER_SECONDS": "1"}, later):
-                code, told = _run(command, inputs, out, **around)
-                if code != command.code or "Traceback" in told:
-                    problems.append(f"{command.name}: {code} {told[-300:]}")
-            if command.digest(out) != command.digest(alone):
-                problems.append(f"{command.name}: something else was written")
+    with _library(CLOCK) as library:
+        if library is None:
+            return "none: there is no C compiler here", None
+        for command in _writers(inputs).values():
+            with _folder() as out, _folder() as alone:
+                _run(command, inputs, alone)
+                for seconds in ("1", "0"):
+                    around = {"LD_PRELOAD": library, "BACK_AFTER": seconds}
+                    code, told = _run(command, inputs, out, **around)
+                    if code != command.code or "Traceback" in told:
+                        problems.append(f"{command.name}: {code} {told[-300:]}")
+                if command.digest(out) != command.digest(alone):
+                    problems.append(f"{command.name}: something else was written")
     return ", ".join(_writers(inputs)), "; ".join(problems) or None
 
 

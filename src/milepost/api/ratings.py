@@ -71,7 +71,8 @@ class Ratings:
 
     def __repr__(self) -> str:
         """Return the ratings with their intervals and turns, a line a group."""
-        return str(self._short())
+        with pl.Config(tbl_cols=-1, tbl_width_chars=160):  # no interval is hidden
+            return str(self._short())
 
     def _repr_html_(self) -> str:
         return self._short()._repr_html_()

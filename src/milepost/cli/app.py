@@ -64,6 +64,7 @@ _RESUMES = {
     "serve",
     "match",
     "personify",
+    "review",
 }
 """Commands that keep what they have done when they are interrupted."""
 

@@ -184,7 +184,9 @@ def full_test(
     looked = None
     if deep is not None and pull is not None:
         # Chance of its own: the other figures are the same with and without the deep look.
-        looked = deep_test(real, deep, pull, rng.spawn(1)[0], draws=max(draws // 4, 20))
+        looked = deep_test(
+            real, deep, pull, rng.spawn(1)[0], draws=max(draws // 4, 20), progress=progress
+        )
     return FullTest(
         performance=real,
         index=screen(real),

@@ -64,9 +64,14 @@ def ratio_text(ln_e: float) -> str:
 
 def not_counted(pull: DeepPull) -> str:
     """Say why E leaves a deep look out."""
+    if not pull.enough:
+        return (
+            f"The deep look does not count in E: it was tried on {len(pull.ln_e)} honest "
+            f"performances, and at least {LEAST_HONEST} are needed."
+        )
     return (
-        f"The deep look does not count in E: it was tried on {len(pull.ln_e)} honest performances, "
-        f"and at least {LEAST_HONEST} are needed."
+        f"The deep look does not count in E: of {len(pull.ln_e)} honest performances one had a "
+        f"ratio of {ratio_text(float(pull.ln_e[-1]))} with it, so a high ratio says little."
     )
 
 

@@ -16,11 +16,12 @@ from milepost.fairplay.deep.look import (
     measure_pull,
     tilted,
 )
-from milepost.fairplay.deep.pull import DeepPull, TurnKinds
+from milepost.fairplay.deep.pull import FLOOR, DeepPull, TurnKinds
 from milepost.fairplay.evidence.simulate import Help, Simulator, weighed_draws
 from milepost.fairplay.performances import Board, performances
+from milepost.fairplay.words import not_counted
 
-PULL = DeepPull(14, (0.4, 0.1), (0.9, 0.2), 0.2, (0.3, -0.1))
+PULL = DeepPull(14, (0.4, 0.1), (0.9, 0.2), 0.2, (0.3, -0.1), (-0.1, -0.3))
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +62,7 @@ def test_the_pull_of_known_people_is_found_again() -> None:
         quiet, late = (rng.random((2, 300)) < 0.3) * 1.0
         x = (rating - 2200) / 400
         b = np.where(agree == 1, 0.4 + 0.1 * x, 0.9 + 0.2 * x) + 0.4 * rng.standard_normal()
-        b += 0.5 * quiet - 0.3 * late
+        b += 0.5 * quiet - 0.3 * late - 0.4 * (1 - agree) * np.log(p / (1 - p))
         chance = p * np.exp(b) / (1 - p + p * np.exp(b))
         kinds = TurnKinds(agree, quiet, late)
         those.append(DeepTurns(rating, p, kinds, (rng.random(300) < chance) * 1.0))
@@ -69,6 +70,8 @@ def test_the_pull_of_known_people_is_found_again() -> None:
     assert found.agreed == pytest.approx((0.4, 0.1), abs=0.15)
     assert found.other == pytest.approx((0.9, 0.2), abs=0.15)
     assert found.kinds == pytest.approx((0.5, -0.3), abs=0.1)
+    # That players differ flattens the curve a little, whatever the turns are.
+    assert found.flatter == pytest.approx((0.0, -0.4), abs=0.1)
     assert found.sd == pytest.approx(0.4, abs=0.1)
     with pytest.raises(InputError, match="too few"):
         measure_pull(those[:3])
@@ -102,12 +105,7 @@ def test_the_measurement_reads_a_performance(look: DeepSimulator) -> None:
 
 def test_it_is_kept_as_json() -> None:
     again = DeepPull.from_dict(json.loads(json.dumps(PULL.to_dict())))
-    assert (again.agreed, again.other, again.sd, again.kinds) == (
-        PULL.agreed,
-        PULL.other,
-        PULL.sd,
-        PULL.kinds,
-    )
+    assert again.to_dict() == PULL.to_dict()
 
 
 def test_honest_ratios_give_p_only_where_there_are_enough() -> None:
@@ -115,6 +113,29 @@ def test_honest_ratios_give_p_only_where_there_are_enough() -> None:
     known = replace(PULL, ln_e=np.arange(39.0))
     # By hand: 36, 37 and 38 are as high, so (1 + 3) / (1 + 39).
     assert known.share_above(36.0) == pytest.approx(0.1)
+
+
+def test_the_chance_of_a_deep_move_stops_falling_at_the_floor() -> None:
+    """By hand: where the judge has another move, its log odds are 0.9 + (1 - 0.3) ln p/(1 - p)."""
+    p = np.array([[1e-5], [FLOOR], [0.5]])
+    none = np.zeros(3)
+    b = PULL.tilt(np.array([2200.0]), TurnKinds(none, none, none), p)
+    chance = (p * np.exp(b) / (1 - p + p * np.exp(b)))[:, 0]
+    at_floor = 1 / (1 + np.exp(-0.9 - 0.7 * np.log(FLOOR / (1 - FLOOR))))
+    assert chance == pytest.approx([at_floor, at_floor, 1 / (1 + np.exp(-0.9))])
+
+
+def test_a_deep_look_that_alarms_at_honest_players_does_not_count() -> None:
+    tame = replace(PULL, ln_e=np.full(30, -1.0))
+    assert tame.counts
+    assert not replace(PULL, ln_e=np.full(29, -1.0)).counts
+    # One of 30 honest players over 20 x 30 = 600, as by bullet before rare moves were allowed for.
+    once = replace(PULL, ln_e=np.sort([*np.full(29, -1.0), np.log(700.0)]))
+    assert once.enough
+    assert not once.counts
+    assert "one had a ratio of 700" in not_counted(once)
+    # Every ratio a little over 1: the mean is.
+    assert not replace(PULL, ln_e=np.linspace(0.4, 0.5, 40)).counts
 
 
 def test_the_mean_of_two_ratios() -> None:

@@ -41,7 +41,8 @@ def plain(*movetexts: str) -> PlainMoves:
 def random_game(chance: random.Random, plies: int) -> str:
     """Return a game of random legal moves, those that are rare sooner than others."""
     game = chess.pgn.Game()
-    board, node = game.board(), game
+    board = game.board()
+    node: chess.pgn.GameNode = game
     for _ in range(plies):
         moves = list(board.legal_moves)
         if not moves:

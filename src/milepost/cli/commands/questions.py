@@ -78,6 +78,12 @@ def rank(
             )
 
 
+_NOT_LINKED = (
+    "no chain of games links {} and {}: results do not say which of them is stronger. The answer "
+    "rests on what the model takes newcomers for"
+)
+
+
 def predict(
     folder: options.HistoryFolder,
     a: Annotated[str, typer.Argument(metavar="A", help="A player: a name or part of it.")],
@@ -118,6 +124,8 @@ def predict(
     for note in dict.fromkeys(found.far_from_games(player.key, at) for player in (one, two)):
         if note:
             typer.echo(f"caution: {note}", err=True)
+    if found.moves is None and not found.linked(one.key, two.key):
+        typer.echo(f"caution: {_NOT_LINKED.format(one.name, two.name)}", err=True)
     sds = [None if math.isnan(skill.sd) else skill.sd for skill in skills]
     if first_mover is not None and not found.paths["first_mover"].cast(bool).any():
         show.note(
@@ -193,6 +201,8 @@ def compare(
     })  # fmt: skip
     if answer.caution:
         show.say(f"caution: {answer.caution}", err=True)
+    if alone is None and not found.linked(*answer.keys):
+        show.say(f"caution: {_NOT_LINKED.format(one, two)}", err=True)
     if written(table, output, form, "compare", {"players": [a, b], "scale": scale}, folder):
         return
     rows = [

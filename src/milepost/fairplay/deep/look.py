@@ -11,8 +11,10 @@ the deep move d,
     p'_i ∝ p_i exp(b [i = d]),        b ~ N(b(θ), σ²) from player to player,
 
 where b is a line over the rating, one for turns on which the deep search and the judge agree about
-the best move and one for the others, and greater by a number each in quiet and in late turns. With
-the tilted agents as the null and the deep move as one more assistant, the evidence ratio is again a
+the best move and one for the others, greater by a number each in quiet and in late turns, and the
+greater the less the agents think of that move: what agents of the judge's depth take for next to
+impossible, honest players do find at times, and one such move must not speak for help. With the
+tilted agents as the null and the deep move as one more assistant, the evidence ratio is again a
 Bayes factor with everything fixed beforehand.
 """
 
@@ -30,6 +32,7 @@ from milepost.choice.spreads import Floats, Ints
 from milepost.errors import InputError
 from milepost.fairplay.deep.pull import (
     DEPTH,
+    FLOOR,
     LATE_MOVE,
     MIDDLE,
     QUIET_MOVES,
@@ -37,6 +40,7 @@ from milepost.fairplay.deep.pull import (
     UNIT,
     DeepPull,
     TurnKinds,
+    log_odds,
 )
 from milepost.fairplay.evidence import menu
 from milepost.fairplay.evidence.ratio import Chosen, Evidence, gather, one_game
@@ -49,6 +53,7 @@ from milepost.fairplay.evidence.simulate import (
     weighed_draws,
 )
 from milepost.fairplay.performances import Performance
+from milepost.io.progress import Report
 
 DEEP: Final = "a deep search"
 """What the assistant is called."""
@@ -77,10 +82,10 @@ class DeepSimulator(Simulator):
         certain[at] = 1.0
         self.helped = np.ascontiguousarray(np.concatenate([self.helped, certain[None]]))
         self.cumulative_helped = running_sums(self.helped.T, self.offsets)
-        kinds = turn_kinds(real, deep)
+        p = np.exp(self.ln_p[self.offsets[:-1] + np.maximum(deep, 0)])
+        tilt = pull.tilt(real.nodes, turn_kinds(real, deep), p)
         self._tilted = [
-            tilted(self.ln_p, self.offsets, deep, pull.tilt(real.nodes, kinds) + step)
-            for step in pull.sd * _AT
+            tilted(self.ln_p, self.offsets, deep, tilt + step) for step in pull.sd * _AT
         ]
         self._cumulatives = [running_sums(np.exp(each), self.offsets) for each in self._tilted]
 
@@ -216,8 +221,8 @@ def deep_turns(real: Performance, deep: Ints) -> DeepTurns:
 def measure_pull(those: Sequence[DeepTurns], depth: int = DEPTH, setup: str = "") -> DeepPull:
     """Measure how honest players are drawn to the deep move.
 
-    The two lines and the two numbers by maximum likelihood (Newton's method; P(hit) = p e^b /
-    (1 - p + p e^b) is a logistic regression with ln p/(1 - p) as offset), and σ² by what
+    All numbers by maximum likelihood (Newton's method; P(hit) = p e^b / (1 - p + p e^b) is a
+    logistic regression with ln p/(1 - p) as offset, p not below a floor), and σ² by what
     performances vary more than chance: the sum of their squared scores over its expectation.
 
     Raises
@@ -233,9 +238,9 @@ def measure_pull(those: Sequence[DeepTurns], depth: int = DEPTH, setup: str = ""
         np.concatenate([getattr(each.kinds, name) for each in those])
         for name in ("agree", "quiet", "late")
     )
-    p = np.clip(p, 1e-9, 1 - 1e-9)
-    offset = np.log(p / (1 - p))
-    design = np.stack([agree, agree * x, 1 - agree, (1 - agree) * x, quiet, late], axis=1)
+    offset = log_odds(p, FLOOR)
+    lines = [agree, agree * x, 1 - agree, (1 - agree) * x]
+    design = np.stack([*lines, quiet, late, agree * offset, (1 - agree) * offset], axis=1)
     size = design.shape[1]
     beta = np.zeros(size)
     for _ in range(_MOST_STEPS):
@@ -259,6 +264,7 @@ def measure_pull(those: Sequence[DeepTurns], depth: int = DEPTH, setup: str = ""
         other=(float(beta[2]), float(beta[3])),
         sd=max(LEAST_SD, float(np.sqrt(max(spare, 0.0)))),
         kinds=(float(beta[4]), float(beta[5])),
+        flatter=(float(beta[6]), float(beta[7])),
         setup=setup,
         rests_on=(
             f"{len(those)} performances, {len(p):,} turns, {min(ratings):.0f} to "
@@ -307,7 +313,13 @@ class DeepTest:
 
 
 def deep_test(
-    real: Performance, deep: Ints, pull: DeepPull, rng: np.random.Generator, *, draws: int = 250
+    real: Performance,
+    deep: Ints,
+    pull: DeepPull,
+    rng: np.random.Generator,
+    *,
+    draws: int = 250,
+    progress: Report | None = None,
 ) -> DeepTest:
     """Look deep at one performance.
 
@@ -323,10 +335,12 @@ def deep_test(
         The source of chance.
     draws
         Honest performances to simulate, and as many helped ones.
+    progress
+        Called while simulating.
     """
     look = DeepSimulator(real, deep, pull)
     found = look.evidence(look.played)
-    drawn = weighed_draws(look, rng, draws)
+    drawn = weighed_draws(look, rng, draws, progress=progress)
     p, error = drawn.tail("ln_e", found.ln_e)
     # No tail is known to be smaller than one draw's weight at this place.
     p = max(p, float(np.exp(-max(found.ln_e, 0.0))) / len(drawn.ln_e))
@@ -343,7 +357,11 @@ def deep_test(
         p_reference=among,
         p_simulated=p,
         p_simulated_se=error,
-        power=tuple(power_table(look, drawn, rng, assistants=(DEEP,), draws=max(draws // 5, 20))),
+        power=tuple(
+            power_table(
+                look, drawn, rng, assistants=(DEEP,), draws=max(draws // 5, 20), progress=progress
+            )
+        ),
         sequence=tuple(each.ln_e for each in look.follow(look.played)),
         pull=pull,
     )

@@ -250,8 +250,8 @@ def last_move_numbers(block: Block) -> Positions:
     careful |= block.tag_starts is None  # lines of remarks: a plain block has none
     commented = np.zeros(len(block), dtype=np.bool_)
     if b"{" in text:
-        spans = zip(block.movetexts.tolist(), ends.tolist(), strict=True)
-        commented[:] = [text.find(b"{", begin, end) >= 0 for begin, end in spans]
+        braces = np.append(np.flatnonzero(data == 0x7B), len(data))
+        commented = braces[np.searchsorted(braces, block.movetexts)] < ends
     for game in np.flatnonzero((numbers < 0) | careful | commented).tolist():
         begin, end = int(block.movetexts[game]), int(ends[game])
         number = None

@@ -86,7 +86,8 @@ class PlainMoves:
         first, end = int(self.first[game]), int(self.first[game + 1])
         begin = int(self.move_ends[first - 1]) if first else 0
         moves = self.moves[begin : int(self.move_ends[end - 1])].tobytes().decode("ascii").split()
-        line = Mainline(moves, *([None] * len(moves) for _ in range(4)))
+        count = len(moves)
+        line = Mainline(moves, [None] * count, [None] * count, [None] * count, [None] * count)
         low, high = np.searchsorted(self.comments[:, 0], (first, end))
         for turn, opened, closed in self.comments[low:high].tolist():
             add_comment(line, self.text[opened:closed].decode("ascii"), turn - first)

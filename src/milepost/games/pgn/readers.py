@@ -135,7 +135,8 @@ def read_chunk(
         return frames
     replayed = replayed_frame(turns)
     if plain is not None:
-        compiled = plain.turns(*np.array(quick, dtype=np.int64).reshape(-1, 2).T, 2 * book_moves)
+        places, numbers = np.array(quick, dtype=np.int64).reshape(-1, 2).T
+        compiled = plain.turns(places, numbers, 2 * book_moves)
         replayed = pl.concat([compiled, replayed]).sort("row", maintain_order=True)
     return {**frames, "turns": replayed}
 

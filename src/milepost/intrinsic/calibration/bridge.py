@@ -39,8 +39,8 @@ from milepost.intrinsic.calibration.calibration import Calibration
 from milepost.intrinsic.calibration.maps import RatingMap
 from milepost.intrinsic.calibration.paths import PolynomialPath
 from milepost.intrinsic.rating.likelihood_grid import RUNGS, greatest
+from milepost.intrinsic.rating.splines import EvenSpline
 from milepost.io.progress import Progress, Report
-from milepost.splines import EvenSpline
 
 Bools = npt.NDArray[np.bool_]
 GRID = 9

@@ -20,7 +20,7 @@ from milepost.choice.evaluation.ladder import evaluate_ladder
 from milepost.choice.spreads import Floats, Ints, Spreads
 from milepost.errors import InputError
 from milepost.intrinsic.calibration.paths import AgentPath
-from milepost.splines import EvenSpline
+from milepost.intrinsic.rating.splines import EvenSpline
 
 RUNGS = np.arange(0.0, 4001.0, 100.0)
 """The ratings of the rungs: far beyond anybody, so that an estimate at an end means no bound."""
@@ -163,14 +163,15 @@ def greatest(function: EvenSpline) -> float:
     return _crossing(function.slope, left, right)
 
 
-def _crossing(function: Callable[[float], Floats], positive: float, negative: float) -> float:
+def _crossing(function: Callable[[Floats], Floats], positive: float, negative: float) -> float:
     """Return where a function is 0, between a place where it is positive and one where not."""
     while abs(negative - positive) > _CLOSE:
-        middle = (positive + negative) / 2
-        if function(middle) > 0:
-            positive = middle
-        else:
-            negative = middle
+        # One call for many places costs hardly more than for one.
+        places = np.linspace(positive, negative, 65)
+        fallen = function(places) <= 0
+        fallen[0], fallen[-1] = False, True
+        first = int(np.argmax(fallen))
+        positive, negative = float(places[first - 1]), float(places[first])
     return (positive + negative) / 2
 
 

@@ -17,7 +17,7 @@ from milepost.intrinsic.calibration.maps import RatingMap, read_error
 from milepost.intrinsic.calibration.player_variation import PlayerVariation
 from milepost.intrinsic.rating.interval import ONE_PLAYER, Estimate, Shares, variation_parts
 from milepost.intrinsic.rating.likelihood_grid import RUNGS, greatest
-from milepost.splines import EvenSpline
+from milepost.intrinsic.rating.splines import EvenSpline
 
 ENOUGH_GAMES = 10
 """With fewer games the variance is that of single turns, times the dispersion of player-games."""

@@ -21,7 +21,7 @@ from milepost.errors import InputError
 from milepost.intrinsic.calibration.calibration import Calibration
 from milepost.intrinsic.rating.interval import ONE_PLAYER, Shares, variation_parts
 from milepost.intrinsic.rating.likelihood_grid import RUNGS, Ladder, climb, climb_at_once
-from milepost.splines import EvenSpline
+from milepost.intrinsic.rating.splines import EvenSpline
 
 STEP = 5.0
 """The posterior lives on a grid of so many points."""

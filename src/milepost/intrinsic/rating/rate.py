@@ -38,7 +38,7 @@ FEW_TURNS = 100
 """With fewer turns a rating comes with a warning."""
 LEAST_TURNS = 10
 """With fewer turns there is no rating."""
-_AT_ONCE = 4_000
+_AT_ONCE = 1_000
 """Turns worked on at once, 30 kB each with 39 columns and ten depths: more take twice as long, for
 memory that was just used is faster than fresh memory."""
 

@@ -192,7 +192,7 @@ def curves_chart(
     x = year_axis("time", (min(times), max(times)))
 
     def height_of(field: str) -> alt.Y:
-        name = "skill" if unit == "points" else f"skill ({unit})"
+        name = f"skill ({unit})"
         return alt.Y(
             f"{field}:Q", title=name, scale=alt.Scale(zero=False, domain=list(ends)),
             axis=alt.Axis(format="d"),
@@ -201,7 +201,7 @@ def curves_chart(
     pieces = alt.Detail("piece:N")
     base = alt.Chart(table).encode(x=x, color=colour, detail=pieces)
     layers: list[Any] = []
-    said = [f"solid: mean{_BAND_SAID[band]}"]
+    said = [f"line: mean{_BAND_SAID[band]}"]
     if wide and table["sd"].drop_nulls().len():
         layers.append(base.mark_area(opacity=0.18).encode(y=height_of("low"), y2=alt.Y2("high:Q")))
     if dashed:
@@ -270,4 +270,4 @@ _HUNDREDS = 150.0
 """From this range on the axis ends in whole hundreds."""
 
 
-_BAND_SAID = {"sd": " ± 1 standard deviation", "95": " and its 95 % band", "none": ""}
+_BAND_SAID = {"sd": "; band: ± 1 standard deviation", "95": "; band: 95 %", "none": ""}

@@ -145,7 +145,7 @@ def _lead(named: pl.DataFrame, by: Sequence[str], calibration: Calibration) -> s
     return (
         f"{f'All {what}' if whole else f'{len(rated):,} of {what}'} are rated, by {turns} that "
         f"{engine} judged. Highest: {best['label']}, {_rating_text(best)}, by {best['n']:,} turns. "
-        f"These games cannot separate {kind} whose intervals overlap."
+        f"Where intervals overlap widely, these games hardly tell the {kind} apart."
     )
 
 

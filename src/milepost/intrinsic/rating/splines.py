@@ -78,5 +78,4 @@ def _slope_matrix(count: int) -> Floats:
     right[0, :3] = -2.0, 4.0, -2.0
     left[-1, -3:] = 1.0, 0.0, -1.0
     right[-1, -3:] = -2.0, 4.0, -2.0
-    answer: Floats = np.linalg.solve(left, right)
-    return answer
+    return np.asarray(np.linalg.solve(left, right), dtype=np.float64)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.interpolate import CubicSpline
 
-from milepost.splines import EvenSpline
+from milepost.intrinsic.rating.splines import EvenSpline
 
 X = np.arange(0.0, 4001.0, 100.0)
 ROWS = np.random.default_rng(3).normal(size=(5, len(X))).cumsum(axis=1)
@@ -34,5 +34,5 @@ def test_one_row_and_one_place_each() -> None:
 
 @pytest.mark.parametrize("count", [4, 5])
 def test_few_points(count: int) -> None:
-    values = np.arange(count) ** 2.0
-    assert EvenSpline(np.arange(count) * 2.0, values)(3.0) == pytest.approx(2.25)
+    x = np.linspace(0.0, 2.0 * count - 2.0, count)
+    assert EvenSpline(x, x**2 / 4.0)(3.0) == pytest.approx(2.25)
