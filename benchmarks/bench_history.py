@@ -258,17 +258,23 @@ def _beside_kickscore(games: pl.DataFrame, part: int = 2000) -> None:
     )
 
 
-def child(model: str) -> None:
+SHARE = "ttt, margin by the share of draws"
+"""The model as it was when the goals were set: now the margin is learned."""
+
+
+def child(name: str) -> None:
     """Fit the whole table and print what it took, as JSON."""
     games = real_games()
     assert games is not None
-    fit_history(games.head(2000), make_model(model, first_mover=LEAD))
+    share = TTT(first_mover=LEAD, draw="share")
+    model = share if name == SHARE else make_model(name, first_mover=LEAD)
+    fit_history(games.head(2000), model)
     gc.collect()
     # The peak so far was that of reading; from here on it is ours.
     Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
     before = _memory("VmRSS")
     begun, wall = time.process_time(), time.perf_counter()
-    history = fit_history(games, make_model(model, first_mover=LEAD))
+    history = fit_history(games, model)
     print(json.dumps({
         "games": history.games, "players": history.players, "nodes": history.nodes,
         "sweeps": history.sweeps, "left": history.remaining_error,
@@ -288,7 +294,7 @@ def table(games: pl.DataFrame | None, repeats: int) -> None:
     if games is None:
         print(f"2. skipped: there is no table {TABLE.name} in ../shared/data")
         return
-    taken: dict[str, list[float]] = {"ttt": [], "ttt-d": []}
+    taken: dict[str, list[float]] = {SHARE: [], "ttt": [], "ttt-d": []}
     print("2. from table to curves, one thread of ours; seconds of processor time, and by the wall")
     for _ in range(repeats):
         for model, times in taken.items():
@@ -303,6 +309,7 @@ def table(games: pl.DataFrame | None, repeats: int) -> None:
                 f"{told['memory']:.0f} MB, evidence {told['evidence']:.6f} a game"
             )
     ratios = [b / a for a, b in zip(taken["ttt"], taken["ttt-d"], strict=True)]
+    record("history share", taken[SHARE])
     record("history table", taken["ttt"])
     record("history ttt-d", ratios)
     print(f"   ttt-d takes {shown(ratios, '.2f')} times as long as ttt")

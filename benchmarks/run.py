@@ -3,7 +3,8 @@
 Every part is a process of its own, one after the other, and prints what it measures. The figures
 are kept in ``benchmarks/figures.json`` with the load of the machine (programs that wanted to run,
 on average over the last minute): a figure taken beside other work says so in the table. What a run
-leaves out keeps its old figure. ``--only NAME`` runs one part, ``--table`` only writes the table.
+leaves out keeps its old figure. A run that was stopped goes on with the part it was at. ``--only
+NAME`` runs one part, ``--table`` only writes the table.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 FIGURES = ROOT / "benchmarks" / "figures.json"
+DONE = ROOT / "build" / "bench-done.txt"
+"""The parts that a run has done so far; gone when it is through."""
 PAGE = ROOT / "docs" / "benchmarks.md"
 BEGIN, END = "<!-- goals: made by make bench -->", "<!-- end of goals -->"
 BUSY = 1.6
@@ -27,7 +30,7 @@ BUSY = 1.6
 PARTS = {
     "rate": ["bench_rate.py"],
     "headers": ["bench_games.py", "--only", "headers"],
-    "turns": ["bench_games.py", "--only", "turns"],
+    "turns": ["bench_games.py", "--only", "turns", "--repeats", "2"],
     "packages": ["bench_history.py", "--only", "packages", "--quick"],
     "table": ["bench_history.py", "--only", "table", "--repeats", "2"],
     "workers": ["bench_history.py", "--only", "workers"],
@@ -80,8 +83,10 @@ GOALS = (
          least=60),
     Goal("… plain sweep, times `trueskillthroughtime`", "1,000", "history ttt", "{:,.0f}", "564",
          "packages", least=1000),
-    Goal("… 3.19 million games, table to curves, seconds of one core", "5", "history table",
-         "{:.1f}", "7.3", "table", most=5),
+    Goal("… 3.19 million games, table to curves, seconds of one core, draw margin as it was then",
+         "5", "history share", "{:.1f}", "7.3", "table", most=5),
+    Goal("… the same with the margin learned, as is usual now", "", "history table", "{:.1f}", "",
+         "table"),
     Goal("… `ttt-d`, times `ttt`", "at most 2.2", "history ttt-d", "{:.2f}", "2.67", "table",
          most=2.2),
     Goal("… two threads against one", "1.7", "history threads", "{:.2f}", "1.58", "workers",
@@ -96,9 +101,15 @@ def main() -> None:
     parser.add_argument("--table", action="store_true", help="only write the table")
     given = parser.parse_args()
     begun = time.monotonic()
-    for part in () if given.table else given.only or PARTS:
+    parts = () if given.table else tuple(given.only or PARTS)
+    done_before = set(DONE.read_text().split()) if DONE.exists() and not given.only else set()
+    for number, part in enumerate(parts, start=1):
         script, *words = PARTS[part]
-        print(f"== {part}: {script} {' '.join(words)}", flush=True)
+        if part in done_before:
+            print(f"== {part}: done by the run that was stopped", flush=True)
+            continue
+        at = f"part {number} of {len(parts)}, after {(time.monotonic() - begun) / 60:.1f} minutes"
+        print(f"== {part} ({at}): {script} {' '.join(words)}", flush=True)
         done = subprocess.run(
             [sys.executable, str(ROOT / "benchmarks" / script), *words],
             env={**os.environ, "MILEPOST_FIGURES": str(FIGURES), "OPENBLAS_NUM_THREADS": "1"},
@@ -106,6 +117,12 @@ def main() -> None:
         )
         if done.returncode:
             sys.exit(f"{part} failed with {done.returncode}")
+        if not given.only:
+            done_before.add(part)
+            DONE.parent.mkdir(exist_ok=True)
+            DONE.write_text(" ".join(sorted(done_before)))
+    if not given.only and not given.table:
+        DONE.unlink(missing_ok=True)
     if not given.table:
         print(f"all in {(time.monotonic() - begun) / 60:.1f} minutes")
     figures = json.loads(FIGURES.read_text(encoding="utf-8")) if FIGURES.exists() else {}

@@ -3,7 +3,7 @@
     python scripts/write_honest.py ../shared/data --store DIR --calibration stockfish15.1-bullet
 
 Reads the complete events of part `estimate` whose turns are in the stores, measures how honest
-players play as the calibration sees them (`milepost.fairplay.measure`), and writes
+players play as the calibration sees them (`milepost.fairplay.reference.measure`), and writes
 `src/milepost/data/fairplay/NAME.json`. Events of part `test` are never read. `--only-evidence`
 keeps the people as they are shipped and writes their evidence ratios anew, of the events at hand:
 for a new menu where the evaluations of the other events are gone. `--power` puts in a power table,
@@ -25,10 +25,10 @@ import polars as pl
 
 import milepost as mp
 from milepost.errors import InputError, MissingEvaluationsWarning, NotAnalysedError
-from milepost.fairplay.deep_pull import DeepPull
-from milepost.fairplay.honest import HonestPlayers, honest_players
-from milepost.fairplay.measure import LEAST_GAMES, enough_turns, measure, reference_rows
+from milepost.fairplay.deep.pull import DeepPull
 from milepost.fairplay.performances import make_board
+from milepost.fairplay.reference.honest import HonestPlayers, honest_players
+from milepost.fairplay.reference.measure import LEAST_GAMES, enough_turns, measure, reference_rows
 from milepost.fairplay.screen import LEAST_TURNS as SCREENED
 from milepost.io.files import write_text
 

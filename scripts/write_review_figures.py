@@ -225,19 +225,20 @@ def without_names(cells: pl.DataFrame) -> pl.DataFrame:
 
 def write_pages(values: dict[str, Any], docs: Path) -> None:
     """Write the tables of pools and speeds, and the chart of the time controls."""
-    written = "Written by `scripts/write_review_figures.py pools`; see [review.md](review.md)."
+    question = "Do people play better with more time, and what is a rating of each pool worth?"
+    written = "`scripts/write_review_figures.py pools` writes this page for [review.md](review.md)."
     lines = [
         "# Speeds and pools, measured",
         "",
-        f"{written} {values['source']}. Errors are clustered by player.",
+        f"{question} Data: {values['source']}. Errors are clustered by player. {written}",
         "",
         "## The time controls",
         "",
         "![How the same accounts play at each speed](review_speeds.svg)",
         "",
-        "The same accounts at several speeds on lichess, by the moves alone, beside rapid:",
+        "The same accounts at several speeds on lichess, by their moves, compared with rapid:",
         "",
-        "| speed | turns | accounts | Elo beside rapid | 95 % |",
+        "| speed | turns | accounts | Elo above rapid | 95 % |",
         "|---|---|---|---|---|",
     ]
     for row in values["speeds"]:
@@ -245,7 +246,7 @@ def write_pages(values: dict[str, Any], docs: Path) -> None:
         ends = "" if row["speed"] == AGAINST else f"{row['low']:+.0f} to {row['high']:+.0f}"
         lines.append(f"| {row['speed']} | {row['turns']:,} | {row['accounts']} | {gap} | {ends} |")
     lines += ["", "Accounts of the last draw:", "",
-              "| account | speed | turns | games | the moves read |",
+              "| account | speed | turns | games | rating by moves |",
               "|---|---|---|---|---|"]  # fmt: skip
     lines += [
         f"| {row['account']} | {row['speed']} | {row['turns']:,} | {row['games']} "
@@ -253,7 +254,8 @@ def write_pages(values: dict[str, Any], docs: Path) -> None:
         for row in values["accounts"]
     ]
     lines += ["", "## Pools by bands of their ratings", "",
-              "| pool | ratings | turns | players | moves read above the rating by |",
+              "How far the rating by moves lies above the rating of the pool:", "",
+              "| pool | ratings | turns | players | by moves, above the rating |",
               "|---|---|---|---|---|"]  # fmt: skip
     for pool, bands in values["pools"].items():
         lines += [

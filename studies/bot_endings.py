@@ -10,7 +10,8 @@ the rules of `milepost match` (who stands ten pawns down three moves in a row re
 what the people scored. *mates*: rook or queen against the bare king, from random positions, fifty
 moves to do it in.
 
-Each game is a line of a file in DIR, so a study that was stopped goes on. What was found goes into
+Each game is a line of a file in DIR, so a study that was stopped goes on; ``--positions 0`` plays
+none and takes what is there. What was found goes into
 ``studies/figures/bot.json``, from which ``python -m studies.bot_tables`` writes docs/play.md.
 """
 
@@ -146,6 +147,8 @@ def won(output: Path, data: Path, positions: int) -> dict[str, Any]:
     for (lead, elo), part in sorted(drawn.items()):
         same = [row for row in kept.rows if (row["lead"], row["elo"]) == (lead, elo)]
         scores = {row["fen"]: row["score"] for row in same}
+        if not scores:
+            continue
         there = part.filter(pl.col("fen").is_in(list(scores)))
         apart = [scores[fen] - score for fen, score in there.select("fen", "score").iter_rows()]
         people, bots = part["score"].to_list(), list(scores.values())

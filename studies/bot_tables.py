@@ -228,7 +228,7 @@ def _slips(figures: Figures) -> str:
         f"{as_table(('Elo', '0.5', '1', '2', '3'), rows)}\n\nWithin 15 % or two standard errors "
         f"of people: the agents {agents} of {len(found['slips'])}, the bots as they play {bots}, "
         f"Skill Level at the nearest loss {skill}. Slips of a pawn by tenths of the agent's "
-        f"entropy: χ² = {chi2:.1f} with {freedom} degrees of freedom, p = {p:.2f}."
+        f"entropy: χ² = {chi2:.1f} with {freedom} degrees of freedom, p = {_p(p)}."
     )
 
 
@@ -258,7 +258,7 @@ def _bullet(figures: Figures) -> str:
     return (
         f"{as_table(heads, rows)}\n\nOf the slips of its agents {agents} of "
         f"{len(found['slips'])} are within 15 % or two standard errors of people's; χ² by entropy "
-        f"{chi2:.1f} with {freedom} degrees of freedom, p = {p:.2f}."
+        f"{chi2:.1f} with {freedom} degrees of freedom, p = {_p(p)}."
     )
 
 
@@ -321,6 +321,11 @@ def _clients(figures: Figures) -> str:
             f"{found['bullet']:,}, by the book or in greater haste {found['other']:,}."
         )
     return "\n\n".join(told)
+
+
+def _p(value: float) -> str:
+    """A p-value; small ones with the digit that counts."""
+    return f"{value:.2f}" if value >= 0.01 else f"{value:.1g}"
 
 
 def _span(name: str) -> str:

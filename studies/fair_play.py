@@ -25,11 +25,11 @@ from scipy.stats import binom, kstest, kstwobign
 from scripts.write_honest import read_events
 
 import milepost as mp
-from milepost.fairplay.honest import HonestPlayers, honest_players
-from milepost.fairplay.measure import LEAST_GAMES, enough_turns, reference_rows
+from milepost.fairplay.evidence.simulate import Simulator, weighed_draws
 from milepost.fairplay.performances import Board, Performance, make_board, performance, performances
+from milepost.fairplay.reference.honest import HonestPlayers, honest_players
+from milepost.fairplay.reference.measure import LEAST_GAMES, enough_turns, reference_rows
 from milepost.fairplay.screen import LEAST_TURNS, event_as_a_whole, screen
-from milepost.fairplay.simulate import Simulator, weighed_draws
 
 LEAST_TURNS_OF_A_GAME = 15
 REFERENCE_DRAWS = 250
@@ -123,7 +123,7 @@ def study_honest(given: argparse.Namespace) -> dict[str, Any]:
 
 
 def _surplus(board: Board) -> dict[str, float]:
-    from milepost.fairplay.luck import split_results
+    from milepost.fairplay.results.luck import split_results
 
     table = split_results(board.table, board.calibration, board.ladder)
     return dict(table.select("player", "surplus").drop_nulls().iter_rows())

@@ -31,18 +31,18 @@ from scripts.write_honest import read_events
 import milepost as mp
 from milepost.choice.spreads import Ints
 from milepost.fairplay import words
-from milepost.fairplay.deep_look import (
+from milepost.fairplay.deep.look import (
     DeepSimulator,
     DeepTurns,
     deep_turns,
     ln_mean,
     measure_pull,
 )
-from milepost.fairplay.deep_pull import LATE_MOVE, QUIET_MOVES, QUIET_PAWNS, DeepPull
-from milepost.fairplay.honest import honest_players
-from milepost.fairplay.juries import best_moves
+from milepost.fairplay.deep.pull import LATE_MOVE, QUIET_MOVES, QUIET_PAWNS, DeepPull
+from milepost.fairplay.evidence.juries import best_moves
+from milepost.fairplay.evidence.simulate import Draws, Simulator
 from milepost.fairplay.performances import Board, Performance, make_board, performance
-from milepost.fairplay.simulate import Draws, Simulator
+from milepost.fairplay.reference.honest import honest_players
 from milepost.io.files import write_text
 
 ENOUGH = 0.95
@@ -323,7 +323,7 @@ def _thresholds(
 ) -> dict[str, list[float]]:
     """What simulated honest people on these turns reach once in 100 and once in 1,000 times.
 
-    Half of the draws are helped, and each is weighed as in `milepost.fairplay.simulate`.
+    Half of the draws are helped, and each is weighed as in `milepost.fairplay.evidence.simulate`.
     """
     kinds = [None] * draws + ["menu"] * draws
     found = np.array([_four(look, plain, look.choices(rng, kind)) for kind in kinds])

@@ -30,12 +30,12 @@ from scripts.write_honest import read_events
 
 import milepost as mp
 from milepost.choice.spreads import Floats, Ints
-from milepost.fairplay.honest import honest_players
-from milepost.fairplay.juries import best_moves
-from milepost.fairplay.measure import enough_turns
+from milepost.fairplay.evidence.juries import best_moves
+from milepost.fairplay.evidence.simulate import Simulator, weighed_draws
 from milepost.fairplay.performances import Board, Performance, make_board, performance, performances
+from milepost.fairplay.reference.honest import honest_players
+from milepost.fairplay.reference.measure import enough_turns
 from milepost.fairplay.screen import LEAST_TURNS
-from milepost.fairplay.simulate import Simulator, weighed_draws
 from milepost.io.files import write_text
 
 SHARES = (0.05, 0.1, 0.2, 0.4, 1.0)

@@ -38,7 +38,7 @@ from milepost.history.joint.join import join
 from milepost.history.solver.convergence import converge
 from milepost.history.ttt.from_model import fresh_state, learning_of, state_log_evidence
 from milepost.io.provenance import read_provenance
-from milepost.report.joint_charts import joint_points
+from milepost.report.history.joint import joint_points
 
 KEPT = Path("build/joint")
 FIGURES = FOLDER / "joint.json"

@@ -21,7 +21,7 @@ from studies.joint import FIGURES, PERIODS, REFERENCE
 
 from milepost.io.files import write_text
 from milepost.report.charts import save_chart
-from milepost.report.joint_charts import inflation_chart, joint_curves_chart
+from milepost.report.history.joint import inflation_chart, joint_curves_chart
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "joint.md"

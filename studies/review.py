@@ -102,9 +102,10 @@ def main() -> None:
 
 _HEAD = """# Checks of the review
 
-Written by `python -m studies.review`; see [review.md](review.md) for what the words mean.
-All turns of whole games of 1976–2009, which no fit has seen; errors are clustered by game.
-Bold: off by more than two standard errors.
+Do players do what a review says equals do? These tables compare the two on all turns of whole
+games of 1976–2009, which no fit has seen. Errors are clustered by game. Figures in bold are off by
+more than two standard errors.
+[review.md](review.md) says what the words mean. `python -m studies.review` writes this page.
 """
 
 
@@ -198,10 +199,12 @@ def lines(name: str, held_out: Measured) -> Iterator[str]:
     count = f"{len(decided):,} turns of {held_out.table['game_id'].n_unique()} games"
     yield f"{count}, {int(decided.sum()):,} of them in decided positions.\n"
     yield "### How often equals find the better move\n"
+    yield "Turns are sorted by the chance that the review states:\n"
     yield from _reliability(reliability(chance[~decided], found[~decided], games[~decided], EDGES))
-    yield "\nIn decided positions (a review does not state it there):\n"
+    yield "\nThe same in decided positions, where a review does not state the chance:\n"
     yield from _reliability(reliability(chance[decided], found[decided], games[decided], EDGES))
-    yield "\n### Points lost beside those expected, by fifths of the expectation\n"
+    yield "\n### Points lost, and points expected to be lost\n"
+    yield "Turns are sorted by the expected loss and cut into fifths:\n"
     yield from _expected(held_out.costs.table.filter(~decided), games[~decided])
     scores = held_out.table["score"].cast(pl.Float64)
     known = scores.is_not_null().to_numpy()
@@ -209,7 +212,10 @@ def lines(name: str, held_out: Measured) -> Iterator[str]:
     k, se = measure_points_a_pawn(value, scores.to_numpy()[known], games[known])
     yield "\n### Phases and the worth of a pawn\n"
     shipped = held_out.baselines.points_a_pawn
-    yield f"A pawn is worth k = {k:.3f} ± {se:.3f} in these games; the review takes {shipped}.\n"
+    yield (
+        f"A pawn is worth k = {k:.3f} ± {se:.3f} in these games; the review takes {shipped}. "
+        "Ratings of phases, less the players' own Elo:\n"
+    )
     yield from _phases(held_out)
 
 
@@ -217,20 +223,20 @@ def trap_lines(traps: pl.DataFrame, correction: TrapCorrection) -> Iterator[str]
     """The part of the page about one calibration's traps."""
     yield "\n### Falling for traps\n"
     yield (
-        f"Correction, learned on {correction.traps:,} traps ({correction.source}): "
+        f"The correction was learned on {correction.traps:,} traps ({correction.source}): "
         f"intercept {correction.intercept:+.3f} ± {correction.intercept_se:.3f}, slope "
         f"{correction.slope:.3f} ± {correction.slope_se:.3f} on the logit of the agents' chance, "
         f"{correction.elo_slope:+.3f} ± {correction.elo_slope_se:.3f} for 400 Elo above 2000.\n"
     )
-    for title, used in (("As the agents have it", None), ("Corrected", correction)):
+    for title, used in (("By the agents alone", None), ("Corrected", correction)):
         chance, elo, fell, where = (traps[each].to_numpy() for each in TRAP_COLUMNS)
         said = chance if used is None else used.apply(chance, elo)
         _, which = np.unique(where, return_inverse=True)
         gap = fell - said
         se = float(np.sqrt((np.bincount(which, weights=gap) ** 2).sum()))
         yield (
-            f"{title}: of {len(said):,} traps {said.sum():.0f} stated, {int(fell.sum())} fallen for"
-            f" (difference {gap.sum():+.0f} ± {se:.0f}).\n"
+            f"{title}: of {len(said):,} traps, {said.sum():.0f} were expected to work and "
+            f"{int(fell.sum())} did (difference {gap.sum():+.0f} ± {se:.0f}).\n"
         )
         yield from _reliability(reliability(said, fell, where, TRAP_EDGES), "traps")
         yield ""
@@ -273,7 +279,7 @@ def _phases(held_out: Measured) -> Iterator[str]:
     table = held_out.table.filter(~held_out.decided)
     ladder = climb(Spreads.from_table(table), held_out.calibration.map.path)
     after = without_shifts(ladder, held_out.baselines.of_turns(table["phase"]))
-    yield "| phase | turns | reads above own Elo | with baselines |"
+    yield "| phase | turns | above own Elo | with baselines |"
     yield "|---|---|---|---|"
     for phase in PHASES:
         here = (table["phase"] == phase).to_numpy()

@@ -494,7 +494,9 @@ FITS = Table(
 
 RATINGS = Table(
     "ratings",
-    "one rated group of turns; before these stand the columns that the turns were gathered by",
+    "one rated group of turns; before these stand the columns that the turns were gathered by, the "
+    "key of a player with the name as written behind it (player and name, opponent and "
+    "opponent_name)",
     (
         Column("rating", pl.Float64, "intrinsic performance rating, Elo; null = no bound"),
         Column("low", pl.Float64, "how well the games were played, lower end; null = no bound"),

@@ -15,19 +15,21 @@ import subprocess
 import sys
 import tempfile
 import time
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from studies.campaign.documents import DOCUMENTS, try_documents
 from studies.campaign.faults import known_faults, run_faults
 from studies.campaign.inputs import run_batch, run_inputs, try_one
+from studies.campaign.setbacks import run_setbacks
 
 SHARES = {
-    "pgn": 0.12, "compressed": 0.05, "results": 0.22, "spreads": 0.2, "calibration": 0.1,
-    "store": 0.06, "uci": 0.208, "upload": 0.002,
+    "pgn": 0.06, "compressed": 0.03, "results": 0.12, "spreads": 0.24, "calibration": 0.18,
+    "store": 0.12, "uci": 0.2296, "upload": 0.0004,
 }  # fmt: skip
-"""Of all inputs, how many are of each kind."""
-DOCUMENTS_SHARE = 0.02
+"""Of all inputs, how many are of each kind: more of those that are read in milliseconds."""
+DOCUMENTS_SHARE = 0.01
 """… and of each kind of document that is drawn by its grammar."""
 
 
@@ -63,6 +65,7 @@ def main() -> None:
     parser.add_argument("--inputs", type=int, default=100_000)
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--only", choices=("inputs", "faults"))
+    parser.add_argument("--kind", action="append", choices=SHARES, help="inputs of this kind only")
     parser.add_argument("--command", action="append", default=[], help="faults of this one only")
     parser.add_argument("--show", action="store_true", help="what was tried so far; try no more")
     parser.add_argument("--again", nargs=3, metavar=("KIND", "SEED", "NUMBER"))
@@ -86,7 +89,11 @@ def main() -> None:
     lines = []
     failed = 0
     if given.only != "faults":
-        counts = {kind: max(1, round(share * given.inputs)) for kind, share in SHARES.items()}
+        counts = {
+            kind: max(1, round(share * given.inputs))
+            for kind, share in SHARES.items()
+            if given.kind is None or kind in given.kind
+        }
         lines += ["| input | tried | survived | seconds | peak MB |", "|---|---|---|---|---|"]
         for row in run_inputs(given.work, given.seed, counts, show=given.show):
             survived = row["tried"] - row["failed"]
@@ -95,7 +102,7 @@ def main() -> None:
                 f"| {row['kind']} | {row['tried']:,} | {survived:,} | {row['seconds']:,.0f} | "
                 f"{row['peak_mb']} |"
             )
-        for name in DOCUMENTS:
+        for name in () if given.kind else DOCUMENTS:
             count = max(1, round(DOCUMENTS_SHARE * given.inputs))
             if given.show and not _record(given.work, name, given.seed, count).exists():
                 continue
@@ -108,7 +115,10 @@ def main() -> None:
         lines.append("")
     if given.only != "inputs":
         lines += ["| fault | command | tried | survived | seconds |", "|---|---|---|---|---|"]
-        found = run_faults(given.work, given.seed, given.kills, given.command)
+        found = chain(
+            run_faults(given.work, given.seed, given.kills, given.command),
+            () if given.command else run_setbacks(given.work),
+        )
         for fault in known_faults(given.work) if given.show else found:
             failed += fault.tried - fault.survived
             lines.append(

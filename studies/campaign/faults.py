@@ -1,4 +1,4 @@
-"""Faults while commands write: kills, signals, readers that leave, full disks, two runs at once.
+"""Kills and signals while commands write.
 
 Every command is run once undisturbed. Then it is disturbed at a random moment and run again: what
 is there in the end must be what the undisturbed run made.
@@ -6,14 +6,11 @@ is there in the end must be what the undisturbed run made.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import os
 import random
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -23,6 +20,7 @@ from pathlib import Path
 
 import polars as pl
 from studies.campaign.kinds import DATA
+from studies.campaign.warm import Running
 
 FAMOUS = DATA / "famous_games.pgn"
 SAMPLE = DATA / "sample"
@@ -110,21 +108,23 @@ def commands(inputs: Path) -> dict[str, Command]:
     store = str(SAMPLE / "evaluations")
     analyse = ["analyse", str(inputs / "few.pgn"), "--engine", str(inputs / "engine"),
                "--depth", "1", "-j", "1", "-q"]  # fmt: skip
-    rate = ["rate", str(SAMPLE / "games.pgn"), "--store", store, "-q", "-j", "1"]
-    check = ["check", str(SAMPLE / "games.pgn"), "--no-analyse", "-q", "-j", "1"]
+    some, every = inputs / "sample.pgn", SAMPLE / "games.pgn"
+    rate = [str(some), "--store", store, "-q", "-j", "1"]
+    check = ["check", str(some), "--no-analyse", "-q", "-j", "1"]
     made: dict[str, Callable[[Path, Path], list[str]]] = {
         "games": lambda _, o: ["games", str(games), "-o", str(o / "g.parquet"), "-j", "1", "-q"],
-        "turns": lambda _, o: ["turns", str(games), "-o", str(o / "t.parquet"), "-j", "2", "-q"],
+        "turns": lambda _, o: ["turns", str(games), "-o", str(o / "t.parquet"), "-j", "1", "-q"],
         "results": lambda _, o: ["results", str(games), "-o", str(o / "r.csv"), "-q"],
         "history": lambda _, o: ["history", str(results), "-o", str(o / "h.csv"), "--save",
                                  str(o / "saved"), "-q"],
-        "rate": lambda _, o: [*rate, "-o", str(o / "ratings.csv")],
+        "rate": lambda _, o: ["rate", *rate, "-o", str(o / "ratings.csv")],
         "check": lambda _, o: [*check, "--store", _copied(o), "-o", str(o / "checks.csv")],
-        "spreads": lambda _, o: ["spreads", *rate[1:], "-o", str(o / "s.parquet")],
+        "spreads": lambda _, o: ["spreads", *rate, "-o", str(o / "s.parquet")],
         "select": lambda _, o: ["select", str(games), "--elo", "2500", "--elo-within", "500",
                                 "-o", str(o / "s.csv"), "-q"],
-        "calibrate": lambda _, o: ["calibrate", *rate[1:], "--maps", "line", "--folds", "2",
-                                   "--repeats", "1", "--name", "x", "-o", str(o / "c.json")],
+        "calibrate": lambda _, o: ["calibrate", str(every), *rate[1:], "--maps", "line",
+                                   "--folds", "2", "--repeats", "1", "--name", "x",
+                                   "-o", str(o / "c.json")],
     }  # fmt: skip
     found = {"analyse": Command(
         "analyse", lambda _, o: [*analyse, "--store", str(o / "store")], _rows_of_store
@@ -135,7 +135,7 @@ def commands(inputs: Path) -> dict[str, Command]:
     found["calibrate"] = Command("calibrate", made["calibrate"], _bytes_of, code=1)
     found["serve"] = Command(
         "serve",
-        lambda _, o: [str(SAMPLE / "games.pgn"), store, str(o / "bench"), str(o / "told.json")],
+        lambda _, o: [str(some), store, str(o / "bench"), str(o / "told.json")],
         lambda o: hashlib.sha256((o / "told.json").read_bytes()).hexdigest(),
         "from studies.campaign.serving import main; main()",
     )
@@ -169,6 +169,10 @@ def make_inputs(folder: Path, times: int) -> None:
         "".join(text.replace('[Round "', f'[Round "{n}.') for n in range(times)), encoding="utf-8"
     )
     (folder / "few.pgn").write_text("[Event ".join(text.split("[Event ")[:4]), encoding="utf-8")
+    sample = (SAMPLE / "games.pgn").read_text(encoding="utf-8")
+    (folder / "sample.pgn").write_text(
+        "[Event ".join(sample.split("[Event ")[:13]), encoding="utf-8"
+    )
     rng = random.Random(1)
     rows = [
         {"time": 2000 + n % 20, "player_1": f"P{rng.randrange(200)}", "player_2": f"Q{n % 150}",
@@ -181,50 +185,39 @@ def make_inputs(folder: Path, times: int) -> None:
     engine.chmod(0o755)
 
 
-def _start(words: list[str], program: str = HASTY, **options: object) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(  # type: ignore[call-overload, no-any-return]
-        [sys.executable, "-c", program, *words],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-        **options,
-    )
-
-
-def _run(words: list[str], program: str = HASTY, **options: object) -> tuple[int, str, float]:
+def _run(words: list[str], program: str = HASTY) -> tuple[int, str, float]:
     begun = time.monotonic()
-    process = _start(words, program, **options)
-    _, told = process.communicate(timeout=600)
-    return process.returncode, told.decode("utf-8", "replace"), time.monotonic() - begun
+    process = Running(words, program)
+    code, told = process.end(600)
+    return code, told, time.monotonic() - begun
 
 
 STOPS = {"SIGKILL": -9, "SIGTERM": 143, "SIGHUP": 129, "SIGINT": 130}
 
 
 def disturb(
-    command: Command, how: str, inputs: Path, chance: random.Random, seconds: float, wanted: str
-) -> str | None:
-    """Stop a command at a random moment, run it again; returns what went wrong, if anything."""
+    command: Command, how: str, inputs: Path, chance: random.Random, seconds: float, wanted: str,
+    strikes: int = 1,
+) -> str | None:  # fmt: skip
+    """Stop a command at a random moment, so often in a row, then run it to its end.
+
+    Returns what went wrong, if anything.
+    """
     with tempfile.TemporaryDirectory(prefix="campaign-") as name:
         out = Path(name)
         words = command.words(inputs, out)
-        process = _start(words, command.program)
-        # Sometimes early, most often while it works; kills of an analysis wait for a shard.
-        time.sleep(chance.uniform(0.15, 1.0) * seconds)
-        number = signal.Signals[how]
-        with contextlib.suppress(ProcessLookupError):
-            if how == "SIGKILL":
-                os.killpg(process.pid, number)
-            else:
-                process.send_signal(number)
-        _, told = process.communicate(timeout=120)
-        text = told.decode("utf-8", "replace")
-        # Python itself is still starting: then the signal has its usual effect.
-        expected = {STOPS[how], command.code, -int(number)}
-        if process.returncode not in expected:
-            return f"{how} ended with {process.returncode}: {text[-300:]}"
-        if "Traceback" in text and "milepost" in text and process.returncode > 0:
-            return f"{how}: {text[-300:]}"
+        for _ in range(strikes):
+            process = Running(words, command.program)
+            # Anywhere in the run, and as often near its end, where most is written.
+            time.sleep(chance.uniform(*chance.choice(((0.05, 1.0), (0.6, 1.1)))) * seconds)
+            number = signal.Signals[how]
+            process.strike(number, everybody=how == "SIGKILL")
+            code, text = process.end(120)
+            # Python itself is still starting: then the signal has its usual effect.
+            if code not in {STOPS[how], command.code, -int(number)}:
+                return f"{how} ended with {code}: {text[-300:]}"
+            if "Traceback" in text and "milepost" in text and code > 0:
+                return f"{how}: {text[-300:]}"
         code, told_again, _ = _run(words, command.program)
         if code != command.code:
             return f"the run after {how} ended with {code}: {told_again[-300:]}"
@@ -242,142 +235,44 @@ def run_faults(work: Path, seed: int, kills: int, only: Sequence[str] = ()) -> I
     """Try every fault with every command; what is in the folder is not tried again."""
     inputs = work / "inputs"
     make_inputs(inputs, times=2)
-    for command in commands(inputs).values():
-        if only and command.name not in only:
-            continue
-        plan = {"SIGKILL": kills, "SIGTERM": max(1, kills // 5), "SIGHUP": max(1, kills // 10)}
-        plan["SIGINT"] = max(1, kills // 10)
-        wanted, usual = "", 0.0
-        for how, count in plan.items():
+    plan = {"SIGKILL": kills, "SIGTERM": max(1, kills // 5), "SIGHUP": max(1, kills // 10)}
+    plan["SIGINT"] = max(1, kills // 10)
+    known: dict[str, tuple[str, float]] = {}
+    for how, count in plan.items():
+        for command in commands(inputs).values():
+            if only and command.name not in only:
+                continue
             record = work / f"fault-{command.name}-{how}-{seed}-{count}.json"
             if not record.exists():
-                if not wanted:
-                    with tempfile.TemporaryDirectory() as name:
-                        code, told, usual = _run(command.words(inputs, Path(name)), command.program)
-                        if code != command.code:
-                            raise SystemExit(f"{command.name} fails undisturbed: {told}")
-                        wanted = command.digest(Path(name))
-                fault = Fault(how, command.name)
-                begun = time.monotonic()
-                for number in range(count):
-                    chance = random.Random(f"{command.name} {how} {seed} {number}")
-                    problem = disturb(command, how, inputs, chance, usual, wanted)
-                    fault.tried += 1
-                    fault.survived += problem is None
-                    if problem:
-                        print(f"{command.name} {number}: {problem}", file=sys.stderr, flush=True)
-                fault.seconds = time.monotonic() - begun
+                if command.name not in known:
+                    known[command.name] = _undisturbed(command, inputs)
+                fault = _strike_often(command, how, count, seed, inputs, *known[command.name])
                 record.write_text(json.dumps(asdict(fault)))
             yield Fault(**json.loads(record.read_text()))
-    trials = {} if only else {
-        "file size limit": limited, "small and read-only disks": small_disks,
-        "two runs on one store": together, "reader leaves (SIGPIPE)": reader_leaves,
-    }  # fmt: skip
-    for name, trial in trials.items():
-        record = work / f"fault-once-{name.replace(' ', '-')}.json"
-        if not record.exists():
-            record.write_text(json.dumps(asdict(_one(name, trial, inputs))))
-        yield Fault(**json.loads(record.read_text()))
 
 
-def _one(name: str, trial: Callable[[Path], tuple[str, str | None]], inputs: Path) -> Fault:
+def _undisturbed(command: Command, inputs: Path) -> tuple[str, float]:
+    """What a run leaves, and how long it takes."""
+    with tempfile.TemporaryDirectory() as name:
+        code, told, seconds = _run(command.words(inputs, Path(name)), command.program)
+        if code != command.code:
+            raise SystemExit(f"{command.name} fails undisturbed: {told}")
+        return command.digest(Path(name)), seconds
+
+
+def _strike_often(
+    command: Command, how: str, count: int, seed: int, inputs: Path, wanted: str, seconds: float
+) -> Fault:
+    fault = Fault(how, command.name)
     begun = time.monotonic()
-    command, problem = trial(inputs)
-    if problem:
-        print(f"{name}: {problem}", file=sys.stderr, flush=True)
-    tried = command.count(",") + 1
-    return Fault(name, command, tried, tried if problem is None else 0, time.monotonic() - begun)
-
-
-NO_LIMITS = ("check", "serve", "match", "calibrate")
-"""Commands that need more room from the start, or end with 1 for another reason."""
-LIMITED = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192)); "
-
-
-def refused(command: Command, inputs: Path, out: Path, before: str = "") -> str | None:
-    """Run a command that cannot write; returns what is wrong with the way it says so."""
-    done = subprocess.run(
-        [sys.executable, "-c", before + HASTY, *command.words(inputs, out)],
-        capture_output=True, check=False, text=True,
-    )  # fmt: skip
-    told = done.stderr.strip().splitlines()
-    left = [path.name for path in out.rglob("*.partial")]
-    if left:
-        return f"{command.name} left {left}"
-    if done.returncode == 0:
-        return None  # it needs no more room than there is
-    in_a_line = len(told) == 1 and told[0].startswith("milepost: cannot write ")
-    return None if done.returncode == 1 and in_a_line else f"{command.name}: {done.stderr[-300:]}"
-
-
-def limited(inputs: Path) -> tuple[str, str | None]:
-    """Every command with room for 8 kB a file: one line, exit code 1, nothing half-written."""
-    problems = []
-    chosen = {name: each for name, each in commands(inputs).items() if name not in NO_LIMITS}
-    for command in chosen.values():
-        with tempfile.TemporaryDirectory(prefix="campaign-") as name:
-            problems.append(refused(command, inputs, Path(name), LIMITED))
-    return ", ".join(chosen), "; ".join(filter(None, problems)) or None
-
-
-def small_disks(inputs: Path) -> tuple[str, str | None]:
-    """A disk of 16 kB, and one that may only be read, where they can be mounted."""
-    problems = []
-    chosen = {name: each for name, each in commands(inputs).items() if name not in NO_LIMITS}
-    for options in ("size=16k", "size=16k,ro"):
-        for command in chosen.values():
-            with tempfile.TemporaryDirectory(prefix="campaign-") as name:
-                mount = [
-                    shutil.which("mount") or "mount",
-                    "-t",
-                    "tmpfs",
-                    "-o",
-                    options,
-                    "tmpfs",
-                    name,
-                ]
-                if subprocess.run(mount, check=False, capture_output=True).returncode:
-                    return "none: no disk can be mounted here", None
-                try:
-                    problems.append(refused(command, inputs, Path(name)))
-                finally:
-                    subprocess.run([shutil.which("umount") or "umount", "-l", name], check=True)
-    return ", ".join(chosen), "; ".join(filter(None, problems)) or None
-
-
-def together(inputs: Path) -> tuple[str, str | None]:
-    """Two analyses of the same games into one store."""
-    command = commands(inputs)["analyse"]
-    with (
-        tempfile.TemporaryDirectory(prefix="campaign-") as alone,
-        tempfile.TemporaryDirectory(prefix="campaign-") as both,
-    ):
-        _run(command.words(inputs, Path(alone)))
-        processes = [_start(command.words(inputs, Path(both))) for _ in range(2)]
-        ends = [process.communicate(timeout=600)[1] for process in processes]
-        codes = [process.returncode for process in processes]
-        if codes != [0, 0]:
-            return "analyse", f"{codes}: {[end[-200:] for end in ends]}"
-        same = command.digest(Path(alone)) == command.digest(Path(both))
-    return "analyse", None if same else "the rows differ"
-
-
-def reader_leaves(inputs: Path) -> tuple[str, str | None]:
-    """Standard output is closed after ten bytes."""
-    problems = []
-    for words in (["games", str(inputs / "games.pgn")], ["turns", str(inputs / "games.pgn")],
-                  ["results", str(inputs / "games.pgn")],
-                  ["history", str(inputs / "results.csv")]):  # fmt: skip
-        process = subprocess.Popen(
-            [sys.executable, "-m", "milepost", *words, "-o", "-", "-q"],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        )  # fmt: skip
-        assert process.stdout is not None
-        assert process.stderr is not None
-        process.stdout.read(10)
-        process.stdout.close()
-        told = process.stderr.read()
-        process.stderr.close()
-        if process.wait() != 0 or told:
-            problems.append(f"{words[0]}: {process.returncode} {told[-200:]!r}")
-    return "games, turns, results, history", "; ".join(problems) or None
+    while fault.tried < count:
+        chance = random.Random(f"{command.name} {how} {seed} {fault.tried}")
+        # What is killed may be killed again while it sets things right.
+        strikes = min(chance.choice((1, 2, 3)), count - fault.tried)
+        problem = disturb(command, how, inputs, chance, seconds, wanted, strikes)
+        if problem:
+            print(f"{command.name} {fault.tried}: {problem}", file=sys.stderr, flush=True)
+        fault.tried += strikes
+        fault.survived += 0 if problem else strikes
+    fault.seconds = time.monotonic() - begun
+    return fault

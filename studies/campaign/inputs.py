@@ -30,7 +30,6 @@ PATIENCE = 300.0
 """The same by the clock on the wall, for those that wait for ever; the machine may be busy."""
 MEGABYTES = 1500
 """The bound of memory that a batch may take."""
-BATCH = 250
 
 
 class HangError(BaseException):
@@ -96,9 +95,13 @@ def run_inputs(
         for kind in counts
     }
     # All kinds go on side by side, so that a campaign that is stopped has tried some of each.
-    batches = [(first, kind) for kind, count in counts.items() for first in range(0, count, BATCH)]
+    batches = [
+        (first, kind)
+        for kind, count in counts.items()
+        for first in range(0, count, KINDS[kind].batch)
+    ]
     for first, kind in sorted(batches, key=lambda batch: batch[0] / counts[batch[1]]):
-        batch = min(BATCH, counts[kind] - first)
+        batch = min(KINDS[kind].batch, counts[kind] - first)
         out = work / f"{kind}-{seed}-{first}-{batch}.json"
         if show and not out.exists():
             continue

@@ -39,6 +39,8 @@ class Kind(NamedTuple):
     """Writes a damaged input into a folder; returns what `read` has to know."""
     read: Callable[[Any], None]
     """Reads it; raises errors of ours, or `LostError`."""
+    batch: int = 250
+    """So many are tried by one process: a minute's work or so."""
 
 
 MOVES = (
@@ -96,11 +98,22 @@ def packed(data: bytes, chance: random.Random) -> tuple[str, bytes]:
 
 
 def read_pgn(given: tuple[Path, list[str], int]) -> None:
-    """Both readers; games far from the damaged one must be whole, its neighbours at least told."""
+    """Both readers; games far from the damaged one must be whole, its neighbours at least told.
+
+    Games are read by machine code, which small files are not otherwise, and without it: alike.
+    """
     from milepost.games.load import read_games, read_results
+    from milepost.games.pgn import readers
 
     path, unhurt, hurt = given
+    usual, readers.WORTH_IT = readers.WORTH_IT, 0
+    try:
+        compiled = read_games([path], keep_duplicates=True)
+    finally:
+        readers.WORTH_IT = usual
     games, errors = read_games([path], keep_duplicates=True)
+    if not (games.equals(compiled[0]) and errors.equals(compiled[1])):
+        raise LostError(f"the compiled reader sees {path.name} in another way")
     whole = set(games.filter(~pl.col("broken"))["white"])
     told = {*games["white"], *errors["white"].drop_nulls()}
     near = {f"White{hurt + step:03d}, A" for step in (-1, 1)}
@@ -355,11 +368,11 @@ KINDS = {
     for kind in (
         Kind("pgn", make_pgn, read_pgn),
         Kind("compressed", make_packed, read_pgn),
-        Kind("results", make_results, read_results_table),
-        Kind("spreads", make_spreads, read_spreads),
-        Kind("calibration", make_calibration, read_calibration),
-        Kind("store", make_store, read_store),
-        Kind("uci", make_uci, read_uci),
+        Kind("results", make_results, read_results_table, 500),
+        Kind("spreads", make_spreads, read_spreads, 1000),
+        Kind("calibration", make_calibration, read_calibration, 2000),
+        Kind("store", make_store, read_store, 1000),
+        Kind("uci", make_uci, read_uci, 5000),
         Kind("upload", make_upload, read_upload),
     )
 }

@@ -18,8 +18,8 @@ from milepost.analysis.store.store import EvaluationStore
 from milepost.api.deep_look import deep_store
 from milepost.errors import InputError
 from milepost.fairplay import words
-from milepost.fairplay.deep_pull import LEAST_HONEST
-from milepost.fairplay.honest import honest_players
+from milepost.fairplay.deep.pull import LEAST_HONEST
+from milepost.fairplay.reference.honest import honest_players
 from milepost.tables import CHECKS
 
 SAMPLE = Path(mp.__file__).parent / "data" / "sample"

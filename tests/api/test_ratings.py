@@ -73,12 +73,14 @@ def test_a_phase_whose_turns_are_all_left_out_says_so(decisions: mp.Decisions) -
     gone = gone.select(name for name in decisions.left_out.columns if name in gone.columns)
     left_out = pl.concat([decisions.left_out, gone], how="diagonal_relaxed")
     part = replace(decisions, table=decisions.table.filter(~lost), left_out=left_out)
-    table = mp.rate(part, by=["player", "phase"]).table
+    rated = mp.rate(part, by=["player", "phase"])
+    assert any("phases of ordinary players" in note for note in rated.notes)
+    table = rated.table
     row = table.filter(pl.col("phase") == "endgame").row(0, named=True)
     assert row["n"] == 0
     assert row["rating"] is None
     assert "no turn to rate" in row["warnings"]
-    assert "over the limit" in row["warnings"]
+    assert "in decided positions" in row["warnings"]
 
 
 def test_spreads_are_prepared_once(

@@ -116,20 +116,36 @@ def test_a_person_without_enough_games_is_refused(engine_path: Path, tmp_path: P
     code, text = run(
         "personify", str(SAMPLE / "games.pgn"), "--player", "Quillfeather", "--plan", "quick",
         "--store", str(store), "-o", str(tmp_path / "me.json"), "-j", "1",
-        "--engine", str(engine_path),
+        "--engine", str(engine_path), "--min-games", "14",
     )  # fmt: skip
     assert code == 1
-    assert "13 games: an agent of a person needs 20" in text
+    assert "13 games: an agent of a person needs 14" in text  # one has no turn within three pawns
+
+
+def test_a_person_with_too_few_games_is_refused_before_the_engine_runs(tmp_path: Path) -> None:
+    """No engine is there, and no store is made: the answer needs neither."""
+    code, text = run(
+        "personify", str(SAMPLE / "games.pgn"), "--player", "Quillfeather", "--min-games", "50",
+        "--store", str(tmp_path / "store"), "-o", str(tmp_path / "me.json"), "-j", "1",
+        "--engine", str(tmp_path / "no-engine"),
+    )  # fmt: skip
+    assert code == 1
+    assert "14 games: an agent of a person needs 50" in text
+    assert not (tmp_path / "store").exists()
 
 
 def test_opponents_turns_that_were_not_asked_for_are_no_warning(
     engine_path: Path, tmp_path: Path
 ) -> None:
     short = tmp_path / "short.pgn"
+    ends = ("Bc2 c5", "d4 Nxb3", "Bxf7+ Rxf7", "d3 c5", "Nxe5 dxe5")
     short.write_text(
-        '[White "Ada"]\n[Black "Bo"]\n[Result "1/2-1/2"]\n\n'
-        "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Ba4 Nf6 5. O-O Be7 6. Re1 b5 7. Bb3 d6 8. c3 O-O "
-        "9. h3 Na5 10. Bc2 c5 1/2-1/2\n",
+        "".join(
+            f'[White "Ada"]\n[Black "Bo"]\n[Round "{number}"]\n[Result "1/2-1/2"]\n\n'
+            "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Ba4 Nf6 5. O-O Be7 6. Re1 b5 7. Bb3 d6 8. c3 O-O "
+            f"9. h3 Na5 10. {end} 1/2-1/2\n\n"
+            for number, end in enumerate(ends, start=1)
+        ),
         encoding="utf-8",
     )
     with warnings.catch_warnings():
@@ -137,9 +153,10 @@ def test_opponents_turns_that_were_not_asked_for_are_no_warning(
         code, text = run(
             "personify", str(short), "--player", "Ada", "--store", str(tmp_path / "store"),
             "-o", str(tmp_path / "me.json"), "-j", "1", "--engine", str(engine_path),
+            "--min-games", "5",
         )  # fmt: skip
-    assert code == 1
-    assert "needs 20" in text, text
+    assert code == 0, text
+    assert "10 turns of 5 games" in text
 
 
 def test_a_match_shows_elo_with_its_interval_in_eighty_columns(

@@ -127,7 +127,10 @@ def test_formats_hold_the_same_games(tmp_path: Path) -> None:
     assert parquet["moves"].to_list() == ndjson["moves"].to_list() == csv["moves"].to_list()
 
 
-def test_the_same_command_gives_the_same_bytes_with_one_and_two_processes(tmp_path: Path) -> None:
+def test_the_same_command_gives_the_same_bytes_with_one_and_two_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("milepost.games.stream._WORTH_PROCESSES", 0)
     outputs = []
     for workers in (1, 2):
         path = tmp_path / str(workers) / "turns.parquet"
@@ -253,7 +256,7 @@ def _many_games(path: Path, copies: int) -> Path:
 
 
 def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
-    source = _many_games(tmp_path / "many.pgn", 6)
+    source = _many_games(tmp_path / "many.pgn", 24)
     output = tmp_path / "turns.parquet"
     command = [sys.executable, "-m", "milepost", "turns", str(source), "-o", str(output), "-j", "2"]
     command.append("--keep-duplicates")
@@ -278,7 +281,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
 
 
 def test_kill_nine_loses_only_what_was_not_kept(tmp_path: Path) -> None:
-    source = _many_games(tmp_path / "many.pgn", 4)
+    source = _many_games(tmp_path / "many.pgn", 16)
     output = tmp_path / "games.parquet"
     command = [sys.executable, "-m", "milepost", "games", str(source), "-o", str(output), "-j", "1"]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)

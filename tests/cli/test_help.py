@@ -131,6 +131,7 @@ def completions(*words: str) -> list[str]:
 def test_completion_offers_commands_options_and_words() -> None:
     assert completions("milepost", "revi") == ["review"]
     assert "--calibration" in completions("milepost", "rate", "x", "--cal")
+    assert completions("milepost", "rate", "x", "--by", "ph") == ["phase"]
     assert completions("milepost", "analyse", "x", "--plan", "st") == ["standard"]
 
 
@@ -195,3 +196,9 @@ def test_every_command_with_an_input_says_what_it_holds_in_memory() -> None:
     assert named == set(all_commands())
     said = run_inside("rate", "--help").stdout.decode()
     assert "Memory: All turns are held, about 6 kB each" in " ".join(said.split())
+
+
+def test_an_option_that_stands_elsewhere_is_named_with_its_place() -> None:
+    with pytest.raises(typer.BadParameter, match="inside its quotes"):
+        moved.renamed("match", ["--elo 1600", "--elo 1800", "--plan", "bullet"])
+    assert moved.renamed("match", ["--elo 1600", "--games", "2"]) == ["--elo 1600", "--games", "2"]

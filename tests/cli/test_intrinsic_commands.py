@@ -31,7 +31,7 @@ def test_players_are_rated_with_intervals(tmp_path: Path) -> None:
     code, shown, told = run("rate", GAMES, "--store", STORE, "-o", out)
     assert code == 0
     table = pl.read_parquet(out)
-    assert table.columns == ["player", *RATINGS.names]
+    assert table.columns == ["player", "name", *RATINGS.names]
     assert len(table) == 8
     assert (table["low"] < table["rating"]).all()
     assert "Ratings from moves (stockfish15.1-quick" in shown

@@ -72,7 +72,7 @@ def test_plot_draws_bands_margins_and_the_other_history(
     assert [layer["mark"]["type"] for layer in chart["layer"]][-2:] == ["text", "text"]
     subtitle = " ".join(chart["title"]["subtitle"])
     assert chart["title"]["text"] == "Two"
-    told = ("ttt-d, period year, 400 games of 4 players", "50 fast games count", "95 % band",
+    told = ("ttt-d, period year, 400 games of 4 players", "50 fast games count", "band: 95 %",
             "dashed: mean + draw margin", "dotted: ttt, period year")  # fmt: skip
     assert [part for part in told if part not in subtitle] == []
     rows = [row for rows in chart["datasets"].values() for row in rows]

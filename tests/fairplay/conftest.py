@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import milepost as mp
-from milepost.fairplay.honest import HonestPlayers
 from milepost.fairplay.performances import Board, make_board
+from milepost.fairplay.reference.honest import HonestPlayers
 
 SAMPLE = Path(mp.__file__).parent / "data" / "sample"
 

@@ -11,7 +11,7 @@ import pytest
 import milepost as mp
 from milepost.errors import InputError
 from milepost.history import NameWarning
-from milepost.report.history_curves import curve_points, curves_chart
+from milepost.report.history.curves import curve_points, curves_chart
 
 
 def games(*rows: tuple[float, str, str, float, int]) -> pl.DataFrame:

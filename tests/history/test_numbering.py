@@ -69,3 +69,11 @@ def test_nodes_are_those_of_plain_python(by_time: bool) -> None:
         if name in last:
             assert records.following[last[name]] == node
         last[name] = node
+
+
+def test_a_chain_of_games_links_two_players() -> None:
+    played = pl.DataFrame({"player_1": ["a", "b", "x"], "player_2": ["b", "c", "y"]})
+    assert numbering.are_linked(played, "a", "c")
+    assert numbering.are_linked(played, "y", "x")
+    assert not numbering.are_linked(played, "a", "x")
+    assert not numbering.are_linked(played, "a", "nobody")

@@ -64,7 +64,7 @@ def done_set(browser: Any, served: Served, games: Path) -> str:
     """The journey of a first visit: drop a file, see ratings come; returns the set's id."""
     page = open_page(browser, served)
     page.set_input_files("#file", str(games))
-    page.click("text=Send the file")
+    page.click("text=Open the file")
     page.wait_for_url("**/sets/*")
     set_id: str = page.url.rsplit("/", 1)[1]
     other = page.context.new_page()  # a second tab
@@ -139,7 +139,7 @@ def press_until(page: Any, selector: str) -> None:
 def test_without_script(browser: Any, served: Served, done_set: str, games: Path) -> None:
     page = open_page(browser, served, java_script_enabled=False)
     page.set_input_files("#file", str(games))
-    page.click("text=Send the file")  # the same file: the same set
+    page.click("text=Open the file")  # the same file: the same set
     assert page.url.endswith(done_set)
     page.click("[data-ratings] a >> nth=0")
     assert page.locator("h1").inner_text()
@@ -158,7 +158,7 @@ def test_a_killed_server_goes_on(
     try:
         page = open_page(browser, bench)
         page.set_input_files("#file", str(games))
-        page.click("text=Send the file")
+        page.click("text=Open the file")
         page.wait_for_url("**/sets/*")
         page.wait_for_function(
             "() => /: [1-9][0-9]* of/.test(document.querySelector('[data-told]')?.textContent)"
@@ -187,7 +187,7 @@ def test_a_stopped_job_keeps_what_is_done(
     try:
         page = open_page(browser, bench)
         page.set_input_files("#file", str(games))
-        page.click("text=Send the file")
+        page.click("text=Open the file")
         page.wait_for_url("**/sets/*")
         page.wait_for_function(
             "() => /: ([3-9]|[1-9][0-9]+) of/.test("

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import chess
@@ -19,8 +19,13 @@ import chess.engine
 import pytest
 
 from milepost.analysis.engine.setup import find_engine
-from milepost.errors import EngineError
-from milepost.play.clock import Budget, Lag, budget
+from milepost.api.play import Bot
+from milepost.errors import EngineError, InputError
+from milepost.games.book import OWN_BOOK, open_book
+from milepost.games.glance import glance
+from milepost.play.clock import Budget, Lag, Pace, budget
+from milepost.play.guard import guard, last_moment
+from milepost.play.jobs import Job
 from milepost.play.loop import UciLoop
 from milepost.play.options import declare
 from milepost.play.protocol import Go, Position, read_go, read_option, read_position
@@ -112,18 +117,185 @@ def best_move(lines: list[str], fen: str) -> chess.Move:
     return move
 
 
-def test_the_first_answer_needs_nothing_heavy() -> None:
+def test_the_first_answer_needs_nothing_heavy_and_a_guest_may_leave_at_once() -> None:
     code = (
-        "import sys, io\n"
-        "from milepost.play.loop import UciLoop\n"
-        "loop = UciLoop(sys.stdout)\n"
-        "code = loop.run(['uci', 'setoption name UCI_Elo value 2000', 'quit'])\n"
+        "import sys\n"
+        "from milepost.play import loop\n"
         "heavy = {'numba', 'polars', 'scipy', 'numpy', 'pyarrow', 'pandas', 'chess'}\n"
-        "print('HEAVY', sorted(heavy & set(sys.modules)), code)\n"
+        "class Output:\n"
+        "    def write(self, text):\n"
+        "        if text.startswith('uciok'):\n"
+        "            sys.stderr.write(f'HEAVY {sorted(heavy & set(sys.modules))}')\n"
+        "        return sys.__stdout__.write(text)\n"
+        "    def flush(self):\n"
+        "        sys.__stdout__.flush()\n"
+        "sys.stdout = Output()\n"
+        "sys.exit(loop.main({}, None, ''))\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        input="uci\nsetoption name UCI_Elo value 2000\nquit\n",
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE,
+    )
     assert "uciok" in done.stdout
-    assert "HEAVY [] 0" in done.stdout
+    assert done.stderr == "HEAVY []"
+    assert done.returncode == 0
+
+
+class HeldBack:
+    """A loop whose bot cannot be made before it is allowed to."""
+
+    def __init__(self) -> None:
+        self.lines: queue.Queue[str] = queue.Queue()
+        self.allowed = threading.Event()
+        self.asked: list[Mapping[str, str]] = []
+        self._inputs: queue.Queue[str | None] = queue.Queue()
+        self.loop = UciLoop(self, make=self._make)  # type: ignore[arg-type]
+        inputs = iter(self._inputs.get, None)
+        self._thread = threading.Thread(target=self.loop.run, args=(inputs,), daemon=True)
+        self._thread.start()
+
+    def write(self, text: str) -> None:
+        self.lines.put(text.rstrip("\n"))
+
+    def flush(self) -> None:
+        """Nothing is kept back."""
+
+    def _make(self, values: Mapping[str, str], _: str | None) -> Bot:
+        self.asked.append(values)
+        self.allowed.wait(PATIENCE)
+        raise InputError("held back")
+
+    def send(self, *lines: str) -> None:
+        for line in lines:
+            self._inputs.put(line)
+
+    def until(self, word: str) -> list[str]:
+        lines: list[str] = []
+        while not lines or not lines[-1].startswith(word):
+            lines.append(self.lines.get(timeout=PATIENCE))
+        return lines
+
+    def close(self) -> None:
+        self.allowed.set()
+        self._inputs.put(None)
+        self._thread.join(PATIENCE)
+
+
+@pytest.fixture
+def held_back() -> Iterator[HeldBack]:
+    """What is loaded after ``uciok`` does not come to its end."""
+    running = HeldBack()
+    running.send("uci")
+    running.until("uciok")
+    yield running
+    running.close()
+
+
+def test_a_move_comes_before_the_flag_while_everything_is_still_loading(
+    held_back: HeldBack,
+) -> None:
+    """The bot is asked for after uciok without isready; it is never there, a move always is."""
+    mate = "6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 40"
+    held_back.send(f"position fen {mate}", "go wtime 1000 btime 1000")
+    lines = held_back.until("bestmove")
+    assert lines[-1] == "bestmove a1a8"
+    assert "info string not loaded yet: a move at a glance, no Elo claimed" in lines
+    held_back.send("position startpos", "go movetime 100 searchmoves h2h4", "isready")
+    assert held_back.until("bestmove")[-1] == "bestmove h2h4"
+    held_back.send("position startpos moves e2e4", "go btime 500 wtime 500")
+    board = chess.Board()
+    board.push_uci("e2e4")
+    book = open_book(OWN_BOOK)
+    known = {move.uci() for move, _ in book.entries(board)}
+    book.close()
+    lines = held_back.until("bestmove")
+    assert lines[-1].split()[1] in known
+    assert "info string not loaded yet: a book move, no Elo claimed" in lines
+    held_back.send("position fen 7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", "go movetime 100")
+    assert held_back.until("bestmove")[-1] == "bestmove (none)"
+    held_back.send("position startpos moves e2e4", "go infinite", "stop")
+    assert held_back.until("bestmove")[-1].split()[1] in known
+    assert len(held_back.asked) == 1, "the worker waits for what is being loaded"
+
+
+def test_what_fails_in_the_background_is_told_when_it_is_asked_for(held_back: HeldBack) -> None:
+    held_back.allowed.set()
+    held_back.send("setoption name UCI_Elo value 1900", "isready")
+    assert held_back.until("info string")[-1] == "info string held back"
+    assert held_back.asked[-1]["UCI_Elo"] == "1900"
+
+
+def job(text: str, **options: str) -> Job:
+    """A search of the middlegame position."""
+    values = {name: option.default for name, option in declare({}).items()} | options
+    return Job(Position(MIDDLEGAME), read_go(text.split()), values, lambda _: None, began=100.0)
+
+
+def test_the_guard_waits_longer_for_a_worker_that_thinks() -> None:
+    clock = Budget(10.0, 0.1, 0.4, 3.5)
+    asked = job("wtime 10050 winc 100")
+    assert last_moment(asked, clock) == pytest.approx(103.5)
+    asked.thinking.set()
+    assert last_moment(asked, clock) == pytest.approx(106.75)
+    fixed = Budget(None, 0.0, None, 0.45)
+    asked = job("movetime 500")
+    assert last_moment(asked, fixed) == pytest.approx(100.45)
+    asked.thinking.set()
+    assert last_moment(asked, fixed) == pytest.approx(101.45)
+    pondering = job("ponder wtime 10050")
+    assert last_moment(pondering, clock) is None
+    pondering.hit.set()
+    assert last_moment(pondering, clock) == pytest.approx(103.5)
+    asked = job("infinite")
+    assert last_moment(asked, Budget(None, 0.0, None, None)) is None
+    asked.end()
+    assert asked.stopped is not None
+    assert last_moment(asked, Budget(None, 0.0, None, None)) == asked.stopped + 1.0
+
+
+def test_a_worker_that_hangs_is_answered_for_and_only_once() -> None:
+    said: list[str] = []
+    hanging = job("wtime 200 btime 200")
+    hanging.say = said.append
+    hanging.thinking.set()
+    hanging.move = "a2a3"
+    guard(hanging)
+    assert said == ["bestmove a2a3"]
+    assert hanging.stop.is_set()
+    assert not hanging.answer("bestmove h2h3")
+    hanging.tell("info depth 3")
+    assert said == ["bestmove a2a3"]
+
+
+@pytest.mark.parametrize(
+    ("position", "white"),
+    [
+        (Position(), True),
+        (Position(None, ("e2e4",)), False),
+        (Position("8/8/8/8/8/8/8/K1k5 b - - 0 1"), False),
+        (Position("8/8/8/8/8/8/8/K1k5 b - - 0 1", ("c1d1",)), True),
+        (Position("nonsense"), True),
+    ],
+)
+def test_whose_clock_it_is(position: Position, white: bool) -> None:
+    assert position.white is white
+
+
+def test_at_a_glance_people_take_what_is_free_and_leave_what_is_protected() -> None:
+    board = chess.Board("4k3/2p5/3p4/4n3/1r6/2P5/8/4R1K1 w - - 0 1")
+    weights = {move.uci(): weight for move, weight in glance(board)}
+    assert weights["c3b4"] == 3.0**5  # a free rook
+    assert weights["e1e5"] == 3.0**-2  # a rook for a knight that a pawn protects
+    assert weights["c3c4"] == 3.0**-1
+    assert weights["g1f1"] == 1.0
+    mates = {
+        move.uci(): weight for move, weight in glance(chess.Board("7k/8/6K1/8/8/8/8/R7 w - - 0 1"))
+    }
+    assert max(mates, key=lambda move: mates[move]) == "a1a8"
 
 
 def test_all_options_are_declared_with_possible_defaults() -> None:
@@ -221,6 +393,21 @@ def test_a_single_halt_is_soon_forgotten(before: tuple[int, ...]) -> None:
         lag.learn(24 + 2 * waits, allowed)
         waits += 1
     assert 1 <= waits <= 8
+
+
+def test_a_plan_that_was_too_slow_for_a_while_is_tried_again() -> None:
+    pace = Pace()
+    first = pace.seconds("blitz")
+    for _ in range(10):  # blitz is stopped after 0.8 s; only bullet was reached
+        pace.learn("blitz", "bullet", 0.8)
+    slow = pace.seconds("blitz")
+    assert slow > 2 * first
+    pace.learn("blitz", "bullet", 0.01)
+    assert pace.seconds("blitz") == pytest.approx(slow), "a search that was cut off proves no haste"
+    for _ in range(10):
+        pace.learn("bullet", "bullet", 0.05)
+    assert pace.seconds("blitz") < first
+    assert pace.seconds("bullet") < pace.seconds("blitz") < pace.seconds("quick")
 
 
 def test_another_game_or_added_time_teaches_no_lag() -> None:
@@ -425,7 +612,11 @@ def test_without_a_calibration_the_bridge_is_named(tmp_path: Path) -> None:
 
 def test_an_unknown_option_or_word_changes_nothing() -> None:
     output = io.StringIO()
-    loop = UciLoop(output)
+
+    def nothing(values: Mapping[str, str], engine: str | None) -> Bot:
+        raise InputError("none is wanted here")
+
+    loop = UciLoop(output, make=nothing)
     assert loop.take("setoption name NoSuchThing value 3")
     assert loop.take("joho")
     assert loop.take("")

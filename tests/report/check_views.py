@@ -9,13 +9,13 @@ import numpy as np
 import polars as pl
 from scipy.stats import beta, norm
 
-from milepost.fairplay.deep_look import DEEP, DeepTest
-from milepost.fairplay.deep_pull import DeepPull
-from milepost.fairplay.evidence import ShareOfTurns
+from milepost.fairplay.deep.look import DEEP, DeepTest
+from milepost.fairplay.deep.pull import DeepPull
+from milepost.fairplay.evidence.menu import HELPERS, SCHEDULES
+from milepost.fairplay.evidence.ratio import ShareOfTurns
+from milepost.fairplay.evidence.simulate import PowerCell
 from milepost.fairplay.full import Chance, FullTest, posterior
-from milepost.fairplay.menu import HELPERS, SCHEDULES
 from milepost.fairplay.screen import EventAsAWhole, Index
-from milepost.fairplay.simulate import PowerCell
 
 KEYS = (
     "odemarken, liv", "villardena, iker", "szelhegyfi, ors", "marovcinski, jelka",

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import polars as pl
-from tests.report.test_check_page import full_view, view_of
+from tests.report.check.test_page import full_view, view_of
 
 from milepost.intrinsic.review.trend import Change
 from milepost.papers.experiment import Experiment, Finding, Outcome
 from milepost.papers.run import page_of
-from milepost.report.check_page import check_page
+from milepost.report.check.page import check_page
 from milepost.report.pages import Chart, Page, Table
-from milepost.report.review_page import ReviewView, review_page
+from milepost.report.review.page import ReviewView, review_page
 from milepost.tables import (
     REVIEW_COSTLY,
     REVIEW_GAMES,

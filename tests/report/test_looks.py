@@ -14,21 +14,21 @@ from typing import Any
 import altair as alt
 import polars as pl
 import pytest
+from tests.report.check.test_charts import charts as check_charts
 from tests.report.looks import Box, faults
 from tests.report.page_views import pages
-from tests.report.test_check_charts import charts as check_charts
 from tests.web.served import find_chromium, launch
 
 from milepost.papers import charts as paper_charts
 from milepost.papers.ttt2007.games import _chart as games_chart
 from milepost.report.charts import DARK, save_chart, svg_text
-from milepost.report.history_curves import curves_chart
-from milepost.report.joint_charts import inflation_chart
+from milepost.report.history.curves import curves_chart
+from milepost.report.history.joint import inflation_chart
+from milepost.report.history.tuning_surface import tuning_chart
 from milepost.report.labels import Frame, put_apart
 from milepost.report.pages import Chart, Page, Table, Text, write_page
-from milepost.report.rating_charts import bars_chart, curve_chart, moves_chart, percentiles_chart
-from milepost.report.review_charts import gaps_chart, trend_chart
-from milepost.report.tuning_surface import tuning_chart
+from milepost.report.ratings.charts import bars_chart, curve_chart, moves_chart, percentiles_chart
+from milepost.report.review.charts import gaps_chart, trend_chart
 
 NAMES = [
     "Tanzawara, Rin",
@@ -100,6 +100,7 @@ def history_charts() -> dict[str, Any]:
         "curves": curves_chart(points),
         "one curve": curves_chart(points.filter(pl.col("player") == "Kasparov, Garry")),
         "inflation": inflation_chart(levels, title="The level of the top five"),
+        "inflation of two years": inflation_chart(levels.head(2)),
         "tuning map": tuning_chart(grid),
         "tuning line": tuning_chart(grid.head(3)),
     }
@@ -119,7 +120,11 @@ def other_charts() -> dict[str, Any]:
     years = pl.DataFrame({"year": [1850, 1900, 1950, 2000], "games": [12, 300, 9000, 120_000]})
     return {
         "review by phase": gaps_chart(groups),
+        "review by phase, far off": gaps_chart(groups.with_columns(gap=20.0 * pl.col("gap"))),
         "review through time": trend_chart(trend),
+        "review of three days": trend_chart(
+            trend.with_columns(time=2020.0 + (pl.col("time") - 2020.0) / 180)
+        ),
         "paper lines": paper_charts.curves(lines, "Elo", "error", "who"),
         "games a year": games_chart(years),
     }

@@ -102,6 +102,8 @@ def test_the_same_file_is_the_same_set(
 
 def test_splits_and_formats(client: TestClient, rated_set: str) -> None:
     players = client.get(f"{API}/sets/{rated_set}/players").json()
+    table = client.get(f"{API}/sets/{rated_set}/players?format=csv").text
+    assert pl.read_csv(table.encode()).to_dicts() == players
     assert "Ødemarken, Liv" in [each["name"] for each in players]
     table = client.get(f"{API}/sets/{rated_set}/players/{players[0]['id']}?by=colour").json()
     assert [row["colour"] for row in table["rows"]] == ["white", "black"]

@@ -185,7 +185,7 @@ def analyse(
     # A wrong option, or a jury of equals, is told before anything is read or a store is made.
     setups = engine_setups(members, engine_options)
     turns, errors = read_turns(games, workers=workers, progress=progress)
-    turns = _of_players(turns, [player] if isinstance(player, str) else list(player))
+    turns = turns_of(turns, [player] if isinstance(player, str) else list(player))
     opened = open_store(store, create=True)
     analysis = Analysis(opened, len(turns), (), errors)
     for member, setup in zip(members, setups, strict=True):
@@ -312,8 +312,8 @@ def engine_setups(
     return setups
 
 
-def _of_players(turns: pl.DataFrame, typed: list[str]) -> pl.DataFrame:
-    """The turns in which one of these players is to move."""
+def turns_of(turns: pl.DataFrame, typed: list[str]) -> pl.DataFrame:
+    """Return the turns in which one of these players is to move: keys, names or parts of names."""
     if not typed:
         return turns
     finder = PlayerFinder(

@@ -15,7 +15,7 @@ class Champions:
     """The champions' skill by results, as figures that come with the package."""
 
     curves: pl.DataFrame
-    """The champions' curves, as charts take them: see `milepost.report.history_curves`."""
+    """The champions' curves, as charts take them: see `milepost.report.history.curves`."""
     best: pl.DataFrame
     """The highest peak of each of the best players: player, year, Elo, ±, games (of that year)."""
     games: int
@@ -31,7 +31,7 @@ def champions() -> Champions:
     """
     from importlib.resources import files
 
-    from milepost.report.history_curves import pieces_of
+    from milepost.report.history.curves import pieces_of
 
     data = files("milepost") / "data"
     about = json.loads((data / "champions.json").read_text(encoding="utf-8"))

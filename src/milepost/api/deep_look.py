@@ -1,7 +1,7 @@
 """The deep look of a full fair-play test: the best move of a deep search, from store or engine.
 
 It is kept in a store of its own within the evaluation store's folder, so that it is never taken for
-the evaluations of all moves; see `milepost.fairplay.deep_look`.
+the evaluations of all moves; see `milepost.fairplay.deep.look`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from milepost.api.analyses import Member, analyse, engine_setups
 from milepost.api.decisions import Decisions
 from milepost.choice.spreads import Ints
 from milepost.errors import EngineError
-from milepost.fairplay.deep_pull import DeepPull
-from milepost.fairplay.juries import best_moves
+from milepost.fairplay.deep.pull import DeepPull
+from milepost.fairplay.evidence.juries import best_moves
 from milepost.io.progress import Report
 
 _FOLDER = "deep_look"

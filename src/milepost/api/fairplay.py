@@ -18,7 +18,8 @@ from milepost.api.ratings import find_calibration
 from milepost.choice.spreads import Ints, Spreads
 from milepost.errors import InputError, OutputError
 from milepost.fairplay import ledger, words
-from milepost.fairplay.deep_look import DeepTest
+from milepost.fairplay.deep.look import DeepTest
+from milepost.fairplay.evidence.standard_scores import correlation_text
 from milepost.fairplay.exclusions import Variant, known_positions, sensitivity_variants
 from milepost.fairplay.full import FullTest, full_test
 from milepost.fairplay.given_ratings import (
@@ -27,13 +28,12 @@ from milepost.fairplay.given_ratings import (
     parse_elos,
     with_given_ratings,
 )
-from milepost.fairplay.honest import HonestPlayers, honest_players
-from milepost.fairplay.luck import split_results
 from milepost.fairplay.performances import Board, Performance, make_board, performances
+from milepost.fairplay.reference.honest import HonestPlayers, honest_players
+from milepost.fairplay.results.luck import split_results
 from milepost.fairplay.screen import (
     event_as_a_whole,
 )
-from milepost.fairplay.standard_scores import correlation_text
 from milepost.games.rounds import round_number, round_numbers
 from milepost.intrinsic.calibration.calibration import Calibration
 from milepost.intrinsic.rating.likelihood_grid import climb

@@ -12,12 +12,12 @@ import polars as pl
 from milepost.api.decisions import Decisions
 from milepost.api.ratings import LEVEL
 from milepost.errors import InputError
+from milepost.fairplay.evidence.simulate import DRAWS
 from milepost.fairplay.full import PRIOR_ODDS, FullTest
 from milepost.fairplay.full import sequence as each_after_each
-from milepost.fairplay.honest import HonestPlayers
 from milepost.fairplay.performances import Performance
+from milepost.fairplay.reference.honest import HonestPlayers
 from milepost.fairplay.screen import EventAsAWhole
-from milepost.fairplay.simulate import DRAWS
 from milepost.intrinsic.calibration.calibration import Calibration
 from milepost.io.files import write_table
 
@@ -184,7 +184,7 @@ class Check:
         command
             The command that makes it anew.
         """
-        from milepost.report.check_page import CheckView, write_check_report
+        from milepost.report.check.page import CheckView, write_check_report
 
         view = CheckView(
             table=self.table,

@@ -11,9 +11,9 @@ from milepost.analysis.spreads.build import NOT_ANALYSED
 from milepost.api.decisions import Decisions
 from milepost.api.fairplay_result import CheckPlan
 from milepost.fairplay.given_ratings import RatedDecisions
-from milepost.fairplay.honest import HonestPlayers
-from milepost.fairplay.mirror import mirror_p, mirror_test
 from milepost.fairplay.performances import Board, Performance
+from milepost.fairplay.reference.honest import HonestPlayers
+from milepost.fairplay.results.mirror import mirror_p, mirror_test
 from milepost.fairplay.screen import no_index, screen, screening_row
 from milepost.games.rounds import round_numbers
 from milepost.intrinsic.rating.likelihood_grid import Ladder

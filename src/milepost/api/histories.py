@@ -111,7 +111,7 @@ class History(stage.History):
             See `on`; `None` = intrinsic Elo where there is move evidence, with the results-only
             curve dashed and the sites as points; else the history's own.
         """
-        from milepost.report.history_curves import curve_points, curves_chart
+        from milepost.report.history.curves import curve_points, curves_chart
 
         if scale is not None:
             return self.on(scale).plot(
@@ -126,7 +126,7 @@ class History(stage.History):
                 raise InputError(
                     "the joint scale is not drawn beside another history: choose results or elo"
                 )
-            from milepost.report.joint_charts import joint_chart
+            from milepost.report.history.joint import joint_chart
 
             return joint_chart(
                 self, keys, band=band, first=first, last=last, title=title, subtitle=[self.about]
@@ -282,7 +282,7 @@ class History(stage.History):
         title
             Title.
         """
-        from milepost.report.joint_charts import inflation_chart
+        from milepost.report.history.joint import inflation_chart
 
         table = self.inflation(group, reference=reference)
         return inflation_chart(table, title=title, subtitle=[self.about, ASSUMPTION])

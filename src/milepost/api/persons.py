@@ -10,16 +10,17 @@ from typing import Any
 import chess
 import polars as pl
 
-from milepost.api.analyses import analyse
+from milepost.api.analyses import analyse, turns_of
 from milepost.api.decisions import decisions
 from milepost.api.ratings import find_calibration
 from milepost.choice.spreads import Spreads
 from milepost.errors import InputError, MissingEvaluationsWarning
 from milepost.games.book import count_openings, write_book
-from milepost.games.load import read_games
+from milepost.games.load import read_games, read_turns
 from milepost.games.players.find import PlayerFinder
+from milepost.games.turns.replay import BOOK_MOVES
 from milepost.intrinsic.calibration.calibration import Calibration
-from milepost.intrinsic.choosing.personify import LEAST_GAMES, Personified
+from milepost.intrinsic.choosing.personify import LEAST_GAMES, Personified, refuse_few
 from milepost.intrinsic.choosing.personify import personify as fit_person
 from milepost.io.progress import Report
 from milepost.io.sources import Inputs
@@ -158,14 +159,18 @@ def personify(
     InputError
         If the player is not found, or there are too few games.
     """
+    turns, _ = read_turns(inputs, workers=workers, progress=progress)
+    # Refused before the engine has worked for an hour, not after.
+    own = turns_of(turns, [player] if isinstance(player, str) else list(player))
+    refuse_few(own.filter(pl.col("ply") >= 2 * BOOK_MOVES)["game_id"].n_unique(), least_games)
     analysis = analyse(
-        inputs, store, plan, engine=engine, player=player, workers=workers, progress=progress
+        turns, store, plan, engine=engine, player=player, workers=workers, progress=progress
     )
     # The opponents' turns are not analysed, on purpose: no word about them.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MissingEvaluationsWarning)
         found = decisions(
-            inputs, store, setup=analysis.setups[0], player=player, workers=workers,
+            turns, store, setup=analysis.setups[0], player=player, workers=workers,
             progress=progress,
         )  # fmt: skip
     chosen = find_calibration(calibration, found)

@@ -27,6 +27,7 @@ from milepost.analysis.spreads.one_position import PositionOptions, position_opt
 from milepost.api.minds import Mind, find_minds, out_of_range, usual_plan, whole_elos
 from milepost.errors import InputError
 from milepost.games.book import Book, open_book
+from milepost.games.glance import glance
 from milepost.intrinsic.calibration.calibration import Calibration
 from milepost.intrinsic.choosing.choose import AGENT, TECHNIQUE, Choice, draw
 from milepost.intrinsic.choosing.personal import PersonalAgent, load_agent
@@ -595,17 +596,10 @@ def score_text(value: Value) -> str:
 
 
 def blind_thought(board: chess.Board, elo: float, seconds: float = 0.0) -> Thought:
-    """Return a thought without values: mates and captures first, so that a legal move comes."""
-    moves = [move.uci() for move in board.legal_moves]
-    shares = np.ones(len(moves))
-    for place, text in enumerate(moves):
-        move = chess.Move.from_uci(text)
-        if board.is_capture(move) or move.promotion == chess.QUEEN:
-            shares[place] = 3.0
-        board.push(move)
-        if board.is_checkmate():
-            shares[place] = 1e6
-        board.pop()
+    """Return a thought without values, at a glance, so that a legal move comes."""
+    seen = glance(board)
+    moves = [move.uci() for move, _ in seen]
+    shares = np.array([weight for _, weight in seen])
     zeros = np.zeros(len(moves))
     nothing = tuple(Value(0, None) for _ in moves)
     options = PositionOptions(tuple(moves), zeros, zeros[:, None], {}, {}, nothing)

@@ -26,6 +26,7 @@ from milepost.intrinsic.rating.groupings import GROUPINGS, columns_needed
 from milepost.intrinsic.rating.posterior import Followed, Prior, follow
 from milepost.intrinsic.rating.rate import LEAST_TURNS, shares_of
 from milepost.intrinsic.rating.rate import rate as rate_groups
+from milepost.intrinsic.review.baselines import phases_told
 from milepost.io.files import write_table
 from milepost.io.progress import Report
 from milepost.io.provenance import provenance
@@ -45,7 +46,7 @@ class Ratings:
     """Rated groups of turns."""
 
     table: pl.DataFrame
-    """One row a group; see `milepost.tables.RATINGS`. Players stand there by their keys."""
+    """One row a group; see `milepost.tables.RATINGS`. A player's key is followed by the name."""
     by: tuple[str, ...]
     """What the turns were gathered by."""
     level: float
@@ -66,13 +67,12 @@ class Ratings:
     @property
     def shown(self) -> pl.DataFrame:
         """The table as people read it: players by their names as written."""
-        names = self.decisions.names
-        players = [name for name in ("player", "opponent") if name in self.by]
-        return self.table.with_columns(pl.col(name).replace(names) for name in players)
+        return without_keys(self.table)
 
     def __repr__(self) -> str:
         """Return the ratings with their intervals and turns, a line a group."""
-        return str(self._short())
+        with pl.Config(tbl_cols=-1, tbl_width_chars=160):  # no interval is hidden
+            return str(self._short())
 
     def _repr_html_(self) -> str:
         return self._short()._repr_html_()
@@ -106,13 +106,13 @@ class Ratings:
         InputError
             If no group has a rating.
         """
-        from milepost.report.ratings_page import plot_ratings
+        from milepost.report.ratings.page import plot_ratings
 
         return plot_ratings(self.table, self.by, self.level, self.decisions.names)
 
     def report(self, path: str | Path) -> None:
         """Write a page with the ratings, their intervals and plots (HTML)."""
-        from milepost.report.ratings_page import RatingsView, write_ratings_page
+        from milepost.report.ratings.page import RatingsView, write_ratings_page
 
         view = RatingsView(
             ratings=self.table, by=self.by, level=self.level, calibration=self.calibration,
@@ -183,14 +183,36 @@ def rate(
     told |= {"force": force, "player": [player] if isinstance(player, str) else list(player)}
     told |= _setup_told(rated)
     return Ratings(
-        table=table,
+        table=_with_names(table, rated.names),
         by=tuple(groupings),
         level=level,
         calibration=chosen,
         decisions=rated,
-        notes=tuple(_notes(rated, chosen)),
+        notes=(*_notes(rated, chosen), *((phases_told(chosen),) if "phase" in groupings else ())),
         made=provenance("rate", told, [dict(each) for each in rated.inputs]),
     )
+
+
+_NAMES = {"player": "name", "opponent": "opponent_name"}
+"""The column with the name as written, for each column of players' keys."""
+
+
+def _with_names(table: pl.DataFrame, names: Mapping[str, str]) -> pl.DataFrame:
+    """Put the players' names as written behind their keys."""
+    return table.select(
+        column
+        for key in table.columns
+        for column in (
+            pl.col(key),
+            *([pl.col(key).replace(names).alias(_NAMES[key])] if key in _NAMES else ()),
+        )
+    )
+
+
+def without_keys(table: pl.DataFrame) -> pl.DataFrame:
+    """Return ratings as people read them: players by their names as written."""
+    keys = {key: name for key, name in _NAMES.items() if name in table.columns}
+    return table.drop(*keys).rename({name: key for key, name in keys.items()})
 
 
 def find_calibration(wanted: Calibration | str | Path | None, decisions: Decisions) -> Calibration:
@@ -514,5 +536,6 @@ __all__ = [
     "find_calibration",
     "likelihood",
     "load_calibration",
+    "phases_told",
     "rate",
 ]

@@ -39,7 +39,7 @@ from milepost.io.progress import Report
 from milepost.io.provenance import provenance
 from milepost.io.sources import Inputs
 from milepost.report.pages import check_page_ending
-from milepost.report.review_page import trap_sentence
+from milepost.report.review.page import trap_sentence
 from milepost.tables import (
     REVIEW_TURNS,
 )

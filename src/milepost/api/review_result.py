@@ -135,7 +135,7 @@ class Review:
 
     def report(self, path: str | Path) -> None:
         """Write one self-contained page with everything, boards included (HTML)."""
-        from milepost.report.review_page import ReviewView, write_review_page
+        from milepost.report.review.page import ReviewView, write_review_page
 
         names = {each.name for each in fields(ReviewView)}
         view = {name: getattr(self, name) for name in names & {each.name for each in fields(self)}}

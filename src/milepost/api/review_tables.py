@@ -12,8 +12,8 @@ from milepost.analysis.spreads.build import NOT_ANALYSED
 from milepost.api.decisions import Decisions, TurnRules, score_doubts_told
 from milepost.choice.spreads import Spreads
 from milepost.errors import InputError
-from milepost.fairplay.honest import honest_players
-from milepost.fairplay.luck import play_by_game
+from milepost.fairplay.reference.honest import honest_players
+from milepost.fairplay.results.luck import play_by_game
 from milepost.games.pools import is_elo, pool_of_turns
 from milepost.games.turns.notation import link_to, san_of
 from milepost.intrinsic.calibration.calibration import Calibration

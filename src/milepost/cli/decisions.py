@@ -102,20 +102,15 @@ def read_decisions(
     return decisions
 
 
-_LEFT_OUT = {
-    "book": "opening moves",
-    "repetition": "repeated positions",
-    "only move": "forced moves",
-    "over the limit": "in decided positions",
-}
-"""Why turns are left out, as people say it; other reasons are told as they are."""
 _KEPT_APART = ("turns in", "kept", "possible errors of the game score")
 
 
 def _counted(counts: Mapping[str, int]) -> str:
     """Say what became of the turns."""
+    from milepost.analysis.spreads.build import LEFT_OUT_WORDS
+
     gone = [
-        f"{count:,} {_LEFT_OUT.get(name, name)}"
+        f"{count:,} {LEFT_OUT_WORDS.get(name, name)}"
         for name, count in counts.items()
         if count and name not in _KEPT_APART
     ]

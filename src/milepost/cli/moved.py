@@ -27,6 +27,12 @@ RENAMED: dict[str, dict[str, str | tuple[str, str]]] = {
 }
 """Former names of options, by command; each still works in this version, with a note."""
 
+_OF_A_BOT = 'options of a bot stand inside its quotes, as in "--elo 1600 --plan bullet"'
+ELSEWHERE: dict[str, dict[str, str]] = {
+    "match": dict.fromkeys(("--elo", "--plan", "--agent", "--engine", "--book"), _OF_A_BOT)
+}
+"""Options that people look for at a command that has them elsewhere, and where they are."""
+
 
 def renamed(name: str, args: list[str]) -> list[str]:
     """Return what was typed, with the present names of options; a note says which were old.
@@ -37,6 +43,11 @@ def renamed(name: str, args: list[str]) -> list[str]:
         The command.
     args
         What was typed behind it.
+
+    Raises
+    ------
+    typer.BadParameter
+        If an option belongs elsewhere.
     """
     former = RENAMED.get(name, {})
     answer: list[str] = []
@@ -46,6 +57,8 @@ def renamed(name: str, args: list[str]) -> list[str]:
         option, equals, value = typed.partition("=")
         if typed == "--":
             return [*answer, typed, *waiting]
+        if option in ELSEWHERE.get(name, {}):
+            raise typer.BadParameter(f"no such option here: {option}; {ELSEWHERE[name][option]}")
         now = former.get(option)
         if now is None:
             answer.append(typed)

@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -342,6 +342,7 @@ def print_table(
     rows: Sequence[Sequence[Any]],
     *,
     title: str | None = None,
+    meanings: Mapping[str, str] | None = None,
     whole: Sequence[str] = (),
     keep: Sequence[str] = (),
     drop_first: Sequence[str] = (),
@@ -359,6 +360,8 @@ def print_table(
         Names and values.
     title
         Stands above.
+    meanings
+        Sentences that explain columns; those of the columns shown follow the title.
     whole
         Columns whose cells are not broken over lines; numbers never are.
     keep
@@ -379,8 +382,9 @@ def print_table(
     gap = _WIDE_GAP if _width(least, _WIDE_GAP) <= console.width else _NARROW_GAP
     places = _fitting(columns, least, console.width, keep, drop_first, gap)
     numeric = {place for place in places if _is_numeric(rows, place)}
+    told = dict.fromkeys((meanings or {}).get(columns[place]) for place in places)
     table = Table(
-        title=title,
+        title=" ".join(text for text in (title, *told) if text) or None,
         title_justify="left",
         box=box.SIMPLE_HEAD,
         padding=(0, 1) if gap == _WIDE_GAP else (0, 1, 0, 0),

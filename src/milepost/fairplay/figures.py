@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from milepost.fairplay import words
-from milepost.fairplay.deep_look import DeepTest
+from milepost.fairplay.deep.look import DeepTest
 from milepost.fairplay.full import FullTest
 from milepost.fairplay.screen import EventAsAWhole
 from milepost.io.files import write_text

@@ -10,13 +10,19 @@ import numpy as np
 import polars as pl
 
 from milepost.choice.spreads import Floats, Ints
-from milepost.fairplay import menu
-from milepost.fairplay.deep_look import DeepTest, deep_test, ln_mean
-from milepost.fairplay.evidence import ShareOfTurns, shares_of_turns, without_each_turn
+from milepost.fairplay.deep.look import DeepTest, deep_test, ln_mean
+from milepost.fairplay.evidence import menu
+from milepost.fairplay.evidence.ratio import ShareOfTurns, shares_of_turns, without_each_turn
+from milepost.fairplay.evidence.simulate import (
+    DRAWS,
+    PowerCell,
+    Simulator,
+    power_table,
+    weighed_draws,
+)
 from milepost.fairplay.exclusions import Variant
 from milepost.fairplay.performances import Performance, make_board, performance
 from milepost.fairplay.screen import LEAST_TURNS, Index, screen
-from milepost.fairplay.simulate import DRAWS, PowerCell, Simulator, power_table, weighed_draws
 from milepost.intrinsic.calibration.player_variation import PUBLISHED_AD, PUBLISHED_MM
 from milepost.io.progress import Report
 

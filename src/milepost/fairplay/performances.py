@@ -13,9 +13,9 @@ import polars as pl
 from milepost.choice.evaluation.evaluate import Prepared, ln_probabilities, prepare
 from milepost.choice.spreads import Floats, Ints, Spreads
 from milepost.errors import InputError
-from milepost.fairplay import menu
-from milepost.fairplay.assistants import helped_probabilities
-from milepost.fairplay.evidence import (
+from milepost.fairplay.evidence import menu
+from milepost.fairplay.evidence.assistants import helped_probabilities
+from milepost.fairplay.evidence.ratio import (
     NODES,
     Chosen,
     Evidence,
@@ -25,8 +25,14 @@ from milepost.fairplay.evidence import (
     gather,
     strength_prior,
 )
-from milepost.fairplay.honest import HonestPlayers
-from milepost.fairplay.standard_scores import Scored, TurnScores, score, towards_help, turn_scores
+from milepost.fairplay.evidence.standard_scores import (
+    Scored,
+    TurnScores,
+    score,
+    towards_help,
+    turn_scores,
+)
+from milepost.fairplay.reference.honest import HonestPlayers
 from milepost.intrinsic.calibration.calibration import Calibration
 from milepost.intrinsic.rating.likelihood_grid import Ladder, climb
 

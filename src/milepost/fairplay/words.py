@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from milepost.fairplay.deep_pull import LEAST_HONEST, DeepPull
+from milepost.fairplay.deep.pull import LEAST_HONEST, DeepPull
 
 if TYPE_CHECKING:
-    from milepost.fairplay.deep_look import DeepTest
+    from milepost.fairplay.deep.look import DeepTest
 
 FORBIDDEN: Final = ("cheat", "guilty", "innocent", "suspicious", "proof", "caught", "verdict")
 """Words that nothing that is printed or written may hold."""

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from scipy.special import chdtrc
 
 from milepost.choice.evaluation.evaluate import Evaluated
 from milepost.choice.evaluation.summaries import up_share_cross_moments
@@ -38,6 +37,9 @@ class PercentileScore:
     @property
     def p_value(self) -> float:
         """Probability of so large a chi-square, if the model holds."""
+
+        from scipy.special import chdtrc
+
         return float(chdtrc(self.degrees, self.chi_square)) if self.degrees > 0 else np.nan
 
     def to_frame(self) -> pl.DataFrame:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy.special import stdtrit
 
 from milepost.choice.agent import Agent
 from milepost.choice.model import ChoiceModel
@@ -143,6 +142,9 @@ class FitResult(Shown):
         Taken on the working scale, where estimates are close to normal, with Student's t for the
         number of groups, and carried over; they are not symmetric.
         """
+
+        from scipy.special import stdtrit
+
         check_level(level)
         degrees = max(self.n_groups - int(self.free.sum()), 1)
         reach = float(stdtrit(degrees, 0.5 + level / 2))

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import optimize
 
 from milepost.choice.evaluation.evaluate import Evaluated
 from milepost.choice.model import C, S
 from milepost.choice.spreads import Floats
 from milepost.fit.problem import Problem, coarse_starts, part_of
+
+if TYPE_CHECKING:
+    from scipy.optimize import OptimizeResult
 
 System = Callable[[Evaluated], tuple[Floats, Floats]]
 """Residuals of a least-squares fit and their derivatives by the parameters that move."""
@@ -57,6 +60,8 @@ class Solution:
 
 def least_squares(problem: Problem, system_of: Callable[[Problem], System]) -> Solution:
     """Minimise a sum of squared residuals."""
+
+    from scipy import optimize
 
     def cost(theta: Floats, part: Problem) -> float:
         values, _ = system_of(part)(part.evaluate(theta))
@@ -135,12 +140,14 @@ def minimise(
     *,
     gtol: float = 1e-7,
     most: int = _MOST_EVALUATIONS,
-) -> optimize.OptimizeResult:
+) -> OptimizeResult:
     """Minimise a mean loss with its slope and curvature.
 
     A little is added to the curvature, so that directions that say nothing do not make it
     singular; the place of the minimum does not depend on it.
     """
+
+    from scipy import optimize
 
     def curvature(theta: Floats) -> Floats:
         matrix = terms(theta)[2]

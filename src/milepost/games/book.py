@@ -16,7 +16,6 @@ import chess
 import chess.polyglot
 
 from milepost.errors import InputError
-from milepost.io.files import write_bytes
 
 OWN_BOOK = "own"
 """The book that comes with the package."""
@@ -129,5 +128,7 @@ def write_book(counts: Counts, path: str | Path, *, least: float = 1) -> int:
             entries.append((key, -weight, move))
     entries.sort()
     data = b"".join(_ENTRY.pack(key, move, -weight, 0) for key, weight, move in entries)
+    from milepost.io.files import write_bytes  # heavy, and readers of books do without it
+
     write_bytes(Path(path), data)
     return len(entries)

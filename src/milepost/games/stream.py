@@ -23,9 +23,14 @@ from milepost.games.pgn.readers import errors_table
 from milepost.games.players.resolve import NameCounts, resolve_players, with_keys
 from milepost.io.files import STDOUT
 from milepost.io.progress import Report
-from milepost.io.sources import Inputs, find_sources
+from milepost.io.sources import Inputs, find_sources, plain_name
 from milepost.io.work import Frames, WorkFolder, run_tasks, source_identity
 from milepost.tables import ERRORS, PLAYERS
+
+_WORTH_PROCESSES = 16 << 20
+"""Bytes of PGN from which on several processes read faster than one."""
+_PACKED = 6
+"""So many times a packed file may well grow."""
 
 
 @dataclass
@@ -173,10 +178,17 @@ class GameStream:
             tasks = cut_chunks(self.sources, self._reading)
         else:
             tasks = cut_batches(self.sources, self._reading, games=self._batch_games)
-        for _ in run_tasks(tasks, self._read, self._folder, workers=self._workers):
+        for _ in run_tasks(tasks, self._read, self._folder, workers=self._processes()):
             self._tasks += 1
         self.summary.files = len(self.sources)
         self.summary.games = self._reading.games
+
+    def _processes(self) -> int:
+        """How many processes to read with: a small input is read before others have started."""
+        sizes = [source.size for source in self.sources]
+        packed = any(plain_name(source.name) != source.name.lower() for source in self.sources)
+        known = sum(size or 0 for size in sizes) * (_PACKED if packed else 1)
+        return self._workers if None in sizes or known >= _WORTH_PROCESSES else 1
 
     def _count(self) -> None:
         names = NameCounts()

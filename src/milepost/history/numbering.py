@@ -41,6 +41,20 @@ def largest_group(one: Ints, two: Ints, players: int) -> int:
     return int(np.bincount(leader).max()) if players else 0
 
 
+def are_linked(games: pl.DataFrame, a: str, b: str) -> bool:
+    """Return whether a chain of games (`player_1`, `player_2`) leads from one player to another."""
+    both = pl.concat([games["player_1"], games["player_2"].alias("player_1")])
+    number = both.cast(pl.Categorical).to_physical().cast(pl.Int64).rank("dense").to_numpy() - 1
+    half = len(games)
+    leader = _leaders(
+        number[:half].astype(np.int64), number[half:].astype(np.int64), int(number.max()) + 1
+    )
+    where = [np.flatnonzero((both == key).to_numpy()) for key in (a, b)]
+    if not all(len(rows) for rows in where):
+        return False
+    return bool(leader[int(number[where[0][0]])] == leader[int(number[where[1][0]])])
+
+
 @kernel
 def _leaders(one: Ints, two: Ints, players: int) -> Longs:
     """For each player, the leader of the group: union by size, paths halved (Tarjan 1975)."""

@@ -21,6 +21,7 @@ from milepost.history.eras import LOGISTIC_BETA, scale_sd
 from milepost.history.joint.inflation import inflation_of
 from milepost.history.joint.moves_fit import MovesFit
 from milepost.history.models import Elo, Glicko2, Model
+from milepost.history.numbering import are_linked
 from milepost.history.numerics.gaussians import below
 from milepost.history.numerics.orthant import quadrant
 from milepost.history.periods import LONG_GAP, clock_of
@@ -386,6 +387,18 @@ class History:
             frame = known if len(known) >= ENOUGH_PLAYERS else frame
         frame = frame.drop("hardly_known").sort("mean", "player", descending=[True, False])
         return self._named(frame).with_row_index("rank", offset=1)
+
+    def linked(self, a: str, b: str) -> bool:
+        """Return whether a chain of games leads from one player to the other.
+
+        Where none does, results do not say who is stronger: the answer rests on what the model
+        takes newcomers for. Of a history that was saved without its results it is not known, and
+        taken as so.
+        """
+        if not self.apart or self._kept is None:
+            return True
+        games = self._kept.results[np.sort(self._kept.row)]
+        return are_linked(games, self.key_of(a), self.key_of(b))
 
     def compare(
         self, a: str, b: str, time_a: Any = None, time_b: Any = None, *, scale: str | None = None

@@ -28,6 +28,13 @@ _RESERVE = 2.0
 """So many lags stay on the clock: the next one may be greater."""
 
 
+_TYPICAL_SECONDS = {"bullet": 0.05, "blitz": 0.15, "quick": 0.5, "standard": 3.0}
+"""What a plan takes on a quiet machine of 2026; only the ratios matter for long."""
+_FIRST_PACE = 2.0
+_PACE_KEPT = 0.7
+"""How much of what was known of the pace stays with each move."""
+
+
 @dataclass(frozen=True)
 class Budget:
     """What one move may take, in seconds."""
@@ -111,3 +118,26 @@ class Lag:
             return allowed.most
         safe = (allowed.left or 0.0) - _RESERVE * self.seconds
         return min(allowed.most, _SHARES * allowed.fair, safe) - self.seconds
+
+
+@dataclass
+class Pace:
+    """How slow this machine is, so how long each plan will take.
+
+    All plans teach one number. So plans that were too slow for a while are tried again when the
+    cheap ones are quick again.
+    """
+
+    factor: float = _FIRST_PACE
+    """In multiples of what the plans typically take."""
+
+    def seconds(self, plan: str) -> float:
+        """Return how long a plan will take."""
+        return self.factor * _TYPICAL_SECONDS[plan]
+
+    def learn(self, wanted: str, reached: str | None, seconds: float) -> None:
+        """Learn from a search: the plan that was wanted, the one that was reached, its time."""
+        seen = seconds / _TYPICAL_SECONDS[wanted]
+        if reached != wanted:  # all of it would have taken longer
+            seen = max(seen, self.factor)
+        self.factor = _PACE_KEPT * self.factor + (1 - _PACE_KEPT) * seen

@@ -1,26 +1,32 @@
 """The UCI loop: a reader that always answers, and a worker that thinks.
 
 The reader is this process's first thread: it takes lines, answers ``uci``, ``isready`` and
-``stop`` at once, and hands everything that takes time to the worker, in order. Nothing heavy is
-imported before the first ``isready`` or ``go``.
+``stop`` at once, and hands everything that takes time to the worker, in order. What is heavy is
+loaded in the background as soon as ``uci`` was answered. A guard beside every search sees to it
+that a move is out before the flag falls, also while that goes on (`milepost.play.guard`).
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import queue
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
 from milepost import __version__
 from milepost.errors import MilepostError, NoCalibrationError
+from milepost.play.guard import guard
+from milepost.play.jobs import Job
 from milepost.play.options import Option, declare
 from milepost.play.protocol import Go, Position, read_go, read_option, read_position
 
 if TYPE_CHECKING:
-    from milepost.play.search import Job, Searcher
+    from milepost.api.play import Bot
+    from milepost.play.search import Searcher
 
 _REBUILDS = {
     "UCI_LimitStrength", "UCI_Elo", "OwnBook", "BookFile", "BookDepth", "Agent", "Calibration",
@@ -31,6 +37,15 @@ _PATIENT_SECONDS, _HASTY_SECONDS = 300.0, 10.0
 """How long the worker may take to end, at the end of the input and after ``quit``."""
 _FILES = ("Agent", "BookFile", "Calibration", "SyzygyPath")
 """Options without which a bot can go on."""
+_LOOK_SECONDS = 0.05
+Maker = Callable[[Mapping[str, str], str | None], "Bot"]
+"""Makes a bot as options and an inner engine have it."""
+
+
+def _make_bot(values: Mapping[str, str], engine: str | None) -> Bot:
+    from milepost.play.build import make_bot
+
+    return make_bot(values, engine)
 
 
 class UciLoop:
@@ -43,6 +58,7 @@ class UciLoop:
         given: Mapping[str, str] | None = None,
         engine: str | None = None,
         no_calibration: str = "",
+        make: Maker = _make_bot,
     ):
         """Set the loop up; nothing is loaded.
 
@@ -56,12 +72,15 @@ class UciLoop:
             The inner engine's program.
         no_calibration
             What to tell beside the error where the engine has no calibration.
+        make
+            Makes the bot; not called before ``uci``, ``isready`` or ``go``.
         """
         self.options: dict[str, Option] = declare(given or {})
         self.values = {name: option.default for name, option in self.options.items()}
         self._output = output
         self._engine = engine
         self._no_calibration = no_calibration
+        self._make = make
         self._writing = threading.Lock()
         self._tasks: queue.Queue[Callable[[], None] | None] = queue.Queue()
         self._position = Position()
@@ -70,7 +89,10 @@ class UciLoop:
         self._built: dict[str, str] = {}
         self._games = 0
         self._failed: str | None = None
+        self._loading = threading.RLock()
+        self._ending = threading.Event()
         self._worker = threading.Thread(target=self._work, daemon=True)
+        self._warming = threading.Thread(target=self._warm_up, daemon=True)
 
     def say(self, line: str) -> None:
         """Send one line to the GUI; one that has gone is no error."""
@@ -85,6 +107,7 @@ class UciLoop:
         for line in lines:
             if not self.take(line):
                 patience = _HASTY_SECONDS
+                self._ending.set()  # who leaves does not wait for what is being loaded
                 break
         self._end(patience)
         return 1 if self._failed else 0
@@ -109,10 +132,12 @@ class UciLoop:
         for option in self.options.values():
             self.say(option.line)
         self.say("uciok")
+        if self._warming.ident is None:
+            self._warming.start()
 
     def _on_isready(self, _: list[str]) -> None:
         job = self._job
-        if job is not None and self._searcher is not None:
+        if job is not None and not job.over.is_set():  # UCI: a search is no reason to be silent
             self.say("readyok")
             return
 
@@ -153,38 +178,36 @@ class UciLoop:
         self._search(read_go(words))
 
     def _on_stop(self, _: list[str]) -> None:
-        if self._job is not None:
-            self._job.stop.set()
+        job = self._job  # the worker may take it away at any time
+        if job is not None:
+            job.end()
 
     def _on_ponderhit(self, _: list[str]) -> None:
-        import time
-
-        if self._job is not None:
-            self._job.began = time.monotonic()
-            self._job.hit.set()
+        job = self._job
+        if job is not None:
+            job.began = time.monotonic()
+            job.hit.set()
 
     def _search(self, go: Go) -> None:
-        from milepost.play.search import Job
-
-        if self._job is not None:  # a GUI should have stopped it
-            self._job.stop.set()
-        job = Job(self._position, go, dict(self.values))
+        before = self._job
+        if before is not None:  # a GUI should have stopped it
+            before.end()
+        job = Job(self._position, go, dict(self.values), self.say)
         self._job = job
 
         def search() -> None:
-            self._load()
-            if self._searcher is None or self._failed is not None:
-                return
             try:
-                self._searcher.run(job)
+                self._load()
+                if self._searcher is not None and self._failed is None:
+                    self._searcher.run(job)
             except MilepostError as error:
-                self.say(f"info string {error}")
-                self.say("bestmove 0000")
+                job.answer(f"info string {error}", "bestmove 0000")
             finally:
                 if self._job is job:
                     self._job = None
 
         self._tasks.put(search)
+        threading.Thread(target=guard, args=(job,), daemon=True).start()
 
     def _work(self) -> None:
         while (task := self._tasks.get()) is not None:
@@ -193,34 +216,61 @@ class UciLoop:
             except Exception as error:
                 self.say(f"info string {type(error).__name__}: {error}")
 
-    def _load(self) -> None:
-        """Make the bot that the options ask for, unless it is there."""
-        wanted = {name: self.values[name] for name in _REBUILDS}
-        if self._failed is not None or (self._searcher is not None and wanted == self._built):
-            return
-        from milepost.play.build import make_bot
-        from milepost.play.search import Searcher
+    def _warm_up(self) -> None:
+        """Load what a search needs, while the GUI sets its options."""
+        import chess  # noqa: F401 - the guard needs it first
 
-        self._built = wanted  # what cannot be made is not tried again and again
+        with contextlib.suppress(Exception):  # told when a bot is asked for
+            self._load(quiet=True)
+
+    def _load(self, *, quiet: bool = False) -> None:
+        """Make the bot that the options ask for, unless it is there.
+
+        Parameters
+        ----------
+        quiet
+            Nobody has asked for it yet: other options may come, so that an error means nothing.
+        """
+        while not self._loading.acquire(timeout=_LOOK_SECONDS):
+            if self._ending.is_set():
+                return
         try:
-            bot = make_bot(self.values, self._engine)
+            self._load_alone(quiet=quiet)
+        finally:
+            self._loading.release()
+
+    def _load_alone(self, *, quiet: bool) -> None:
+        from milepost.play.search import Searcher  # heavy: meanwhile the GUI sets its options
+
+        wanted = {name: self.values[name] for name in _REBUILDS}
+        there = self._searcher is not None and wanted == self._built
+        if self._failed is not None or there or self._ending.is_set():
+            return
+        before, self._built = self._built, wanted  # what fails is not tried again and again
+        try:
+            bot = self._make({**self.values}, self._engine)
             bot.start()
         except MilepostError as error:
+            if quiet:
+                self._built = before
+                return
             self._complain(error)
             files = {name: "" for name in _FILES if self.values[name]}
             if self._searcher is None and files and not isinstance(error, NoCalibrationError):
                 self.say(f"info string going on without {', '.join(files)}")
                 self._failed = None
                 self.values = {**self.values, **files}
-                self._load()
+                self._load_alone(quiet=False)
             return
         if bot.elo > bot.range[1]:
             plan, most = bot.minds[0].name, bot.range[1]
             self.say(f"info string {plan} plays at {most:.0f} at most, not at {bot.elo:.0f}")
         if self._searcher is not None:
             self._searcher.bot.close()
-        self._searcher = Searcher(bot, self.say)
+        self._searcher = Searcher(bot)
         self._searcher.new_game(self._games)
+        if self._ending.is_set():
+            bot.close()
 
     def _complain(self, error: MilepostError) -> None:
         """Tell an error; without any bot to go on with there is nothing left to do."""
@@ -236,24 +286,37 @@ class UciLoop:
 
     def _end(self, seconds: float) -> None:
         """Stop, let the last answer out, end the inner engine."""
-        if self._job is not None:
-            self._job.stop.set()
+        job = self._job
+        if job is not None:
+            job.stop.set()
         self._tasks.put(None)
+        if self._ending.is_set() and (job is None or not job.thinking.is_set()):
+            seconds = _LOOK_SECONDS  # it is loading at most, and an import cannot be interrupted
         self._worker.join(timeout=seconds)
+        self._ending.set()
         if self._searcher is not None:
             self._searcher.bot.close()
+
+    @property
+    def busy(self) -> bool:
+        """Whether something still runs that cannot be interrupted, such as an import."""
+        return self._worker.is_alive() or self._warming.is_alive()
 
 
 def main(given: Mapping[str, str], engine: str | None, no_calibration: str) -> int:
     """Speak UCI on standard input and output; return the exit code."""
     loop = UciLoop(sys.stdout, given=given, engine=engine, no_calibration=no_calibration)
+    code = 0
     try:
-        return loop.run(_lines())
+        code = loop.run(_lines())
     except KeyboardInterrupt:
-        return 0
+        pass
     finally:
         with contextlib.suppress(Exception):
             sys.stdout.flush()
+    if loop.busy:
+        os._exit(code)  # a GUI that asks for the options and leaves does not wait for imports
+    return code
 
 
 def _lines() -> Iterable[str]:

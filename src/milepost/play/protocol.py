@@ -37,6 +37,13 @@ class Position:
     moves: tuple[str, ...] = ()
     """What was played from there."""
 
+    @property
+    def white(self) -> bool:
+        """Whether White is to move, if all of it is legal."""
+        fields = (self.fen or "").split()
+        begins = len(fields) < 2 or fields[1] != "b"
+        return begins == (len(self.moves) % 2 == 0)
+
 
 def read_option(words: list[str]) -> tuple[str, str] | None:
     """Return name and value of ``setoption name NAME value VALUE``; None = it is none."""

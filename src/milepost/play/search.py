@@ -6,22 +6,18 @@ plans the clock allows, when the answer may be sent, and what the GUI is told.
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import chess
 
 from milepost.analysis.engine.search_output import Value
 from milepost.api.play import NO_VALUES, Bot, Thought, blind_thought
-from milepost.errors import InputError
 from milepost.intrinsic.choosing.think_time import Moment, clock_offset, think_times
-from milepost.play.clock import Budget, Lag, budget
-from milepost.play.protocol import Go, Position
+from milepost.play.boards import board_of
+from milepost.play.clock import Budget, Lag, Pace, budget
+from milepost.play.jobs import Job
+from milepost.play.protocol import Go
 
-_TYPICAL_SECONDS = {"bullet": 0.1, "blitz": 0.3, "quick": 1.0, "standard": 4.0}
-"""What a plan takes, until it has been measured here."""
 _NODES = {"blitz": 50_000, "quick": 200_000, "standard": 700_000}
 """A limit of nodes below these asks for a cheaper plan."""
 _DEPTHS = {"blitz": 7, "quick": 9, "standard": 11}
@@ -34,43 +30,15 @@ _GLANCE_SECONDS = 0.03
 _LOOK_SECONDS = 0.01
 _CLOCK_MOVES = 60
 """A time control is told by the time for so many moves."""
-Say = Callable[[str], None]
-
-
-@dataclass
-class Job:
-    """A search that was asked for."""
-
-    position: Position
-    """Where."""
-    go: Go
-    """How."""
-    options: dict[str, str]
-    """The options as they were then."""
-    stop: threading.Event = field(default_factory=threading.Event)
-    """Set to end it."""
-    hit: threading.Event = field(default_factory=threading.Event)
-    """Set by ``ponderhit``."""
-    began: float = field(default_factory=time.monotonic)
-    """When our clock began to run."""
 
 
 class Searcher:
     """Carries out searches for one bot."""
 
-    def __init__(self, bot: Bot, say: Say):
-        """Begin with a bot that was started.
-
-        Parameters
-        ----------
-        bot
-            Who thinks.
-        say
-            Called with every line for the GUI.
-        """
+    def __init__(self, bot: Bot):
+        """Begin with a bot that was started."""
         self.bot = bot
-        self.say = say
-        self._seconds = dict(_TYPICAL_SECONDS)
+        self._pace = Pace()
         self._control: float | None = None
         self._lag = Lag()
 
@@ -81,14 +49,16 @@ class Searcher:
 
     def run(self, job: Job) -> None:
         """Carry a search out, and answer it with a bestmove."""
+        if job.over.is_set():  # the guard could not wait for us
+            return
+        job.thinking.set()
         board, wrong = board_of(job.position)
         if wrong:
-            self.say(f"info string {wrong}")
+            job.tell(f"info string {wrong}")
         if not any(board.legal_moves):
             self._wait_for_leave(job)
             mated = board.is_checkmate()
-            self.say(f"info depth 0 score {'mate 0' if mated else 'cp 0'}")
-            self.say("bestmove (none)")
+            job.answer(f"info depth 0 score {'mate 0' if mated else 'cp 0'}", "bestmove (none)")
             return
         allowed = budget(
             job.go,
@@ -107,10 +77,11 @@ class Searcher:
             self._tell(job, thought)
             move = self.bot.pick(thought)
         else:
-            self.say("info depth 1 score cp 0 pv " + move.uci())
-            self.say("info string book")
+            job.tell("info depth 1 score cp 0 pv " + move.uci())
+            job.tell("info string book")
+        job.move = move.uci()
         self._wait_for_leave(job)
-        meant = 0.0 if thought is None else thought.seconds
+        meant = 0.0 if thought is None else self._meant(thought, allowed)
         if not analysing:
             waiting = time.monotonic()
             self._take_time(job, board, thought, allowed)
@@ -119,7 +90,12 @@ class Searcher:
         searched = thought is not None and thought.source != NO_VALUES
         if searched and not job.go.ponder:  # then the clock did not run all the time
             self._lag.answered(board.ply(), allowed, meant)
-        self.say(f"bestmove {move.uci()}" + (f" ponder {reply}" if reply else ""))
+        job.answer(f"bestmove {move.uci()}" + (f" ponder {reply}" if reply else ""))
+
+    def _meant(self, thought: Thought, allowed: Budget) -> float:
+        """How long the search was meant to take; what it took beyond its end counts as lag."""
+        seconds = self._lag.search_seconds(allowed)
+        return thought.seconds if seconds is None else min(thought.seconds, max(seconds, 0.0))
 
     def _think(
         self, job: Job, board: chess.Board, allowed: Budget, only: list[chess.Move]
@@ -147,9 +123,8 @@ class Searcher:
             deadline=deadline,
             stopped=stopped,
         )
-        if thought.plan is not None:
-            before = self._seconds[thought.plan]
-            self._seconds[thought.plan] = 0.7 * before + 0.3 * thought.seconds
+        if not job.stop.is_set():
+            self._pace.learn(plans[0], thought.plan, thought.seconds)
         return thought
 
     def _plans(self, go: Go, allowed: Budget) -> list[str]:
@@ -165,7 +140,7 @@ class Searcher:
             if self.bot.elo_today > self.bot.minds[-1].range[1]:
                 fair = min(_STRETCH * fair, allowed.most)
             fair -= self._lag.seconds
-            names = [name for name in names if _ROOM * self._seconds[name] <= fair]
+            names = [name for name in names if _ROOM * self._pace.seconds(name) <= fair]
         return names or [self.bot.minds[-1].name]
 
     def _elo(self, job: Job, allowed: Budget) -> float:
@@ -184,12 +159,12 @@ class Searcher:
         wdl = job.options["UCI_ShowWDL"] == "true"
         for line, place in enumerate(thought.order[: int(job.options["MultiPV"])], start=1):
             score = options.scores[place]
-            self.say(
+            job.tell(
                 f"info depth {depth} multipv {line} score {score_words(score)}"
                 f"{wdl_words(options.values[place]) if wdl else ''} nodes {thought.nodes} "
                 f"time {spent} pv {options.moves[place]}"
             )
-            self.say(
+            job.tell(
                 f"info string {options.moves[place]} human {choice.probabilities[place]:.4f} "
                 f"loss {choice.losses[place]:.2f}"
             )
@@ -198,11 +173,11 @@ class Searcher:
         asked = self.bot.elo_today
         hasty = thought.plan not in (None, self.bot.minds[0].name)
         if hasty and self._most(thought) < asked:
-            self.say(
+            job.tell(
                 f"info string in haste: {thought.plan} plays at {self._most(thought):.0f} at most, "
                 f"not at {asked:.0f}"
             )
-        self.say(
+        job.tell(
             f"info string human {likeliest:.4f} expected-loss {choice.expected_loss:.3f} "
             f"slip {choice.slip:.4f} {claimed} plan {thought.plan or 'none'} by {thought.source}"
         )
@@ -213,7 +188,7 @@ class Searcher:
             where = f"at no Elo up to {high:.0f}" if elo is None else f"from Elo {elo:.0f} on"
             if elo is not None and elo <= low:
                 where = f"at every Elo from {low:.0f} on"
-            self.say(f"info string best {best} likeliest {where}")
+            job.tell(f"info string best {best} likeliest {where}")
 
     def _most(self, thought: Thought) -> float:
         """The greatest Elo that the plan of a thought can play at."""
@@ -221,11 +196,8 @@ class Searcher:
 
     def _wait_for_leave(self, job: Job) -> None:
         """Infinite searches end by stop, ponderings by stop or ponderhit."""
-        if job.go.infinite:
-            job.stop.wait()
-        elif job.go.ponder:
-            while not (job.stop.is_set() or job.hit.is_set()):
-                time.sleep(_LOOK_SECONDS)
+        while job.waits:
+            job.stop.wait(_LOOK_SECONDS)
 
     def _take_time(
         self, job: Job, board: chess.Board, thought: Thought | None, allowed: Budget
@@ -259,7 +231,7 @@ class Searcher:
         after = board.copy()
         after.push(move)
         left = None if allowed.most is None else job.began + allowed.most - time.monotonic()
-        enough = left is None or left > 3 * self._seconds["bullet"]
+        enough = left is None or left > 3 * self._pace.seconds("bullet")
         if not any(after.legal_moves) or not enough:
             return None
         low, high = self.bot.guess_range
@@ -267,26 +239,6 @@ class Searcher:
         deadline = None if left is None else time.monotonic() + 0.7 * left
         thought = self.bot.think(after, elo=elo, guessing=True, plans=["bullet"], deadline=deadline)
         return thought.options.moves[thought.choice.likeliest] if thought.plan else None
-
-
-def board_of(position: Position) -> tuple[chess.Board, str | None]:
-    """Return the board of a position, and what was wrong with it; a move that is not legal ends it.
-
-    What is no position at all becomes the first position of chess: the answer shall be a move.
-    """
-    try:
-        board = chess.Board(position.fen) if position.fen else chess.Board()
-        if not board.is_valid():
-            raise InputError("not legal")
-    except ValueError:
-        return chess.Board(), f"not a position: {position.fen}"
-    for text in position.moves:
-        try:
-            move = board.parse_uci(text)
-        except ValueError:
-            return board, f"not a legal move: {text}"
-        board.push(move)
-    return board, None
 
 
 def score_words(value: Value) -> str:

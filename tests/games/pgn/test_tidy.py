@@ -156,3 +156,22 @@ def test_games_keep_their_order_and_their_own_dates() -> None:
     games = tidy_tags(pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)))
     assert games["date"].to_list() == ["2001.01.01", None, "2001.01.01"]
     assert games["event"].to_list() == ["b", "a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("given", "broadcast", "event"),
+    [
+        ("Round 3: Ada A - Bea, B", "Spring Open | A", "Spring Open | A"),
+        ("Round 3: Ada A - Bea, B", None, None),  # a round is no name of an event
+        ("Spring Open: Ada A - Bea, B", None, "Spring Open"),
+        ("Round 3: Ada A - Another", "Spring Open", "Round 3: Ada A - Another"),
+        ("Spring Open - A", "?", "Spring Open - A"),
+        ("Match Ada A - Bea, B", None, "Match Ada A - Bea, B"),
+    ],
+)
+def test_a_broadcast_names_each_game_but_is_one_event(
+    given: str, broadcast: str | None, event: str | None
+) -> None:
+    # As in the PGN of lichess broadcasts: Event "Round 1: White - Black", BroadcastName the event.
+    row = tidied(event=given, broadcast=broadcast, white="Ada A", black="Bea, B")
+    assert row["event"] == event

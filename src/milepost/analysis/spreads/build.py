@@ -35,6 +35,13 @@ NOT_ANALYSED = "not analysed"
 """The reason for which turns are left out that the store does not hold."""
 SCORE_DOUBTS = "possible errors of the game score"
 """Under this name they are counted, left out or kept."""
+LEFT_OUT_WORDS = {
+    "book": "opening moves",
+    "repetition": "repeated positions",
+    "only move": "forced moves",
+    "over the limit": "in decided positions",
+}
+"""Why turns are left out, as people say it; other reasons are told as they are."""
 _ILLEGAL = "with an illegal played move"
 FALL_PAWNS = 1.0
 """Down-weighting: so far beyond the limit a turn counts half."""

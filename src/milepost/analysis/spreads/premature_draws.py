@@ -23,6 +23,7 @@ from collections import Counter, defaultdict
 import chess
 import polars as pl
 
+_EMPTY = str.maketrans({str(count): "." * count for count in range(1, 9)})
 _SHORTEST = 3
 """Half-moves without capture or pawn move that must lie before a move can restore a position."""
 
@@ -61,31 +62,52 @@ def premature_draws(turns: pl.DataFrame, options: pl.DataFrame) -> pl.Series:
     )
     current: str | None = None
     stood: Counter[str] = Counter()
+    men: set[str] = set()
     for game, ply, fen in history.iter_rows():
         if game != current:
             current = game
             stood = Counter()
+            men = set()
         for row, position, zeros in wanted.get((game, ply), ()):
-            if any(stood[each] == 1 for each in _reached(position, zeros, stood)):
+            back = _back_among(position, zeros, men)
+            if back and any(stood[each] == 1 for each in _reached(position, back, stood)):
                 found.add(row)
         stood[_placement(fen)] += 1
+        men.add(_men(fen))
     return pl.Series("premature_draw", [row in found for row in range(len(options))], pl.Boolean)
+
+
+def _men(fen: str) -> str:
+    """Return where the men stand: 64 letters from a8 to h1, dots for empty squares."""
+    return fen.split(" ", 1)[0].replace("/", "").translate(_EMPTY)
+
+
+def _back_among(fen: str, moves: list[str], before: set[str]) -> list[str]:
+    """Return the moves after which the men stand as they have stood before; no rules are asked."""
+    if len(before) < _SHORTEST:
+        return []
+    here = _men(fen)
+    back = []
+    for move in moves:
+        start, to = (8 * (56 - ord(move[at + 1])) + ord(move[at]) - 97 for at in (0, 2))
+        if len(move) == 4 and max(start, to) < len(here) and here[to] == ".":
+            after = list(here)
+            after[to], after[start] = after[start], "."
+            if "".join(after) in before:
+                back.append(move)
+    return back
 
 
 def _reached(fen: str, moves: list[str], stood: Counter[str]) -> list[str]:
     """Return the earlier positions that the moves lead to."""
-    if len(stood) < _SHORTEST:
-        return []
     board = chess.Board(fen)
-    # Cheaper than to write every new position down: where the men would stand.
-    men = {placement.split(" ", 1)[0] for placement in stood}
     reached = []
     for text in moves:
         move = chess.Move.from_uci(text)
         if not move or not board.is_pseudo_legal(move) or board.is_zeroing(move):
             continue
         board.push(move)
-        if board.board_fen() in men and (placement := board.epd()) in stood:
+        if (placement := board.epd()) in stood:
             reached.append(placement)
         board.pop()
     return reached

@@ -231,7 +231,8 @@ class EvaluationStore:
 
     def pick_setup(self, setup: str | None = None) -> str:
         """Return the digest of the set-up that is meant: by its first letters, or the only one."""
-        stored = self.query("select distinct setup from evaluations")["setup"].to_list()
+        frames = self._collect(lambda lazy: lazy.select(pl.col("setup").unique()))
+        stored = sorted({digest for frame in frames for digest in frame["setup"].to_list()})
         return choose_setup(stored, self.known_setups(), setup)
 
     def keys(self, setup: str) -> set[tuple[str, str | None]]:

@@ -149,6 +149,7 @@ def check(
         later_elos=dict(api.fairplay.parse_elos(later_elo or [])),
     )  # fmt: skip
     decisions = _decisions(inputs, store, plan, analyse=analyse, workers=workers, quiet=quiet)
+    _refuse_unrated(decisions, given=bool(given) or ratings is not None)
     shared.find_calibration(None, decisions, store, quiet=True)  # or which command makes one
     if full and analyse:
         _look_deep(decisions, store, player or [], workers=workers, quiet=quiet)
@@ -174,6 +175,17 @@ def check(
     for path in (output, report):
         if not quiet and path not in {None, "-"}:
             show.say(f"{len(found):,} performances -> {path}", err=True)
+
+
+def _refuse_unrated(decisions: Decisions, *, given: bool) -> None:
+    """Say how to give ratings, where the games have none and none are given."""
+    from milepost.errors import InputError
+
+    if not given and not decisions.table["mover_elo"].count():
+        raise InputError(
+            "nobody has a rating in these games: give ratings from before the event, as "
+            '--ratings FILE (columns player and elo) or --elo "NAME=1850" for each player'
+        )
 
 
 def _decisions(

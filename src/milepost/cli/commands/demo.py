@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from milepost.cli import options, show
-from milepost.cli.commands.rate import beside
+from milepost.cli.commands.rate import MEANINGS, beside
 
 _DRAWN = (
     "Steinitz, William", "Lasker, Emanuel", "Alekhine, Alexander", "Botvinnik, Mikhail",
@@ -78,6 +78,7 @@ def demo(
         ("spreads.parquet", "every decision with the worth of every option"),
         ("results.csv", "who beat whom"),
         ("title_matches.csv", "world championship games"),
+        ("famous_turns.parquet", "every decision of a few famous games"),
         ("evaluations", "the engine's evaluations (milepost store info)"),
     ):
         typer.echo(f"  {folder / name}: {what}")
@@ -132,7 +133,7 @@ def _show_champions(folder: Path) -> None:
     """Skill through time by millions of results: figures that come with the package."""
     from milepost.api.champions import champions
     from milepost.report.charts import save_chart
-    from milepost.report.history_curves import curves_chart
+    from milepost.report.history.curves import curves_chart
 
     known = champions()
     show.print_frame(
@@ -186,9 +187,12 @@ def _show_ratings(folder: Path) -> None:
     show.print_table(
         columns,
         rows,
-        title="Ratings from moves, with 95 % intervals. Performance: how well these games were "
-        "played; the player: how strong. Covered: the true Elo lies in the player's interval. "
-        "Games: those with a turn to rate. Match and error: actual/projected.",
+        title="Ratings from moves (IPR: intrinsic performance rating), with 95 % intervals.",
+        meanings=MEANINGS
+        | {
+            "covered": "Covered: the true Elo lies in the player's interval.",
+            "games": "Games: those with a turn to rate.",
+        },
         whole=columns[1:],
         drop_first=("games", "error", "match %"),
         elsewhere="ratings.csv has them",

@@ -175,7 +175,7 @@ def _write(
 ) -> None:  # fmt: skip
     """Write the curves, keep the history, and say what it is."""
     from milepost.io.files import write_table
-    from milepost.report.history_text import history_lines
+    from milepost.report.history.text import history_lines
 
     if output is not None:
         shown = found if scale is None else found.on(str(scale))

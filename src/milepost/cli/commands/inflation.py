@@ -64,7 +64,7 @@ def inflation(
     from milepost.cli.commands.questions import written
     from milepost.errors import InputError
     from milepost.report.charts import check_ending, save_chart
-    from milepost.report.joint_charts import group_said
+    from milepost.report.history.joint import group_said
 
     if plot is not None:
         check_ending(plot)

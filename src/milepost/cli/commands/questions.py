@@ -78,6 +78,12 @@ def rank(
             )
 
 
+_NOT_LINKED = (
+    "no chain of games links {} and {}: results do not say which of them is stronger. The answer "
+    "rests on what the model takes newcomers for"
+)
+
+
 def predict(
     folder: options.HistoryFolder,
     a: Annotated[str, typer.Argument(metavar="A", help="A player: a name or part of it.")],
@@ -118,6 +124,8 @@ def predict(
     for note in dict.fromkeys(found.far_from_games(player.key, at) for player in (one, two)):
         if note:
             typer.echo(f"caution: {note}", err=True)
+    if found.moves is None and not found.linked(one.key, two.key):
+        typer.echo(f"caution: {_NOT_LINKED.format(one.name, two.name)}", err=True)
     sds = [None if math.isnan(skill.sd) else skill.sd for skill in skills]
     if first_mover is not None and not found.paths["first_mover"].cast(bool).any():
         show.note(
@@ -148,6 +156,11 @@ def predict(
     if quality:
         typer.echo(f"Expected score of {one.name}: {expected:.2f}")
         typer.echo(f"How even the game is, from 0 to 1: {even:.2f}")
+    if found.unit == "Elo":
+        show.note(
+            "The chances allow for what is not known of both skills (±): they are nearer to even "
+            "than Elo's formula makes them from the difference alone."
+        )
     tell_of_scale(found)
 
 
@@ -188,6 +201,8 @@ def compare(
     })  # fmt: skip
     if answer.caution:
         show.say(f"caution: {answer.caution}", err=True)
+    if alone is None and not found.linked(*answer.keys):
+        show.say(f"caution: {_NOT_LINKED.format(one, two)}", err=True)
     if written(table, output, form, "compare", {"players": [a, b], "scale": scale}, folder):
         return
     rows = [
@@ -206,7 +221,7 @@ def compare(
 def load(folder: str, scale: str | None) -> History:
     """Read a saved history, on the scale asked for; warn of what makes its answers doubtful."""
     from milepost.api.histories import load_history
-    from milepost.report.history_text import evidence_caution, groups_caution
+    from milepost.report.history.text import evidence_caution, groups_caution
 
     found = load_history(folder)
     for caution in (evidence_caution(found), groups_caution(found, MANY_APART)):

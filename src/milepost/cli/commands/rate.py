@@ -14,8 +14,27 @@ if TYPE_CHECKING:
     from milepost.api.decisions import Decisions
     from milepost.api.ratings import Calibration, Ratings
 
+_MATCH_AND_ERROR = "Match and error: actual/projected at own Elo."
+_STANDARD_SCORES = "z allows for how players vary."
+MEANINGS = {
+    "performance": "Performance: how well these games were played.",
+    "the player": "The player: how strong.",
+    "match %": _MATCH_AND_ERROR,
+    "error": _MATCH_AND_ERROR,
+    "z match": _STANDARD_SCORES,
+    "z error": _STANDARD_SCORES,
+}
+"""What the columns of ratings mean."""
+
 _DROPPED_FIRST = ("c 2009", "games", "z error", "error", "z match", "match %")
 """Columns that a narrow terminal does without, in this order."""
+
+
+def _groupings(incomplete: str) -> list[str]:
+    """Words that the shell may complete behind --by."""
+    from milepost.api.ratings import GROUPINGS
+
+    return [name for name in (*GROUPINGS, "none") if name.startswith(incomplete)]
 
 
 def rate(
@@ -30,6 +49,7 @@ def rate(
             "result, clock, move-range, milepost; repeatable, all combine; none = everything in "
             "one.",
             show_default="player",
+            autocompletion=_groupings,
         ),
     ] = None,
     player: shared.Players = None,
@@ -222,20 +242,23 @@ def _show(ratings: Ratings, most: int) -> None:
         for row in shown.iter_rows(named=True)
     ]
     calibration = ratings.calibration
-    title = (
-        f"Ratings from moves ({calibration.name}), {ratings.level:.0%} intervals. Performance: "
-        "how well these games were played; the player: how strong. Match and error: "
-        "actual/projected at own Elo; z allows for how players vary."
-    )
+    title = f"Ratings from moves ({calibration.name}), {ratings.level:.0%} intervals."
     # A number broken over two lines would be misread.
     whole = [name for name in columns if name not in ratings.by]
     # The lines under the table explain the numbers in the notes: these stay where they are.
     keep = [*ratings.by, "turns", *(["notes"] if numbers else [])]
-    show.print_table(columns, rows, title=title, whole=whole, keep=keep, drop_first=_DROPPED_FIRST)
+    show.print_table(
+        columns, rows, title=title, meanings=MEANINGS, whole=whole, keep=keep,
+        drop_first=_DROPPED_FIRST,
+    )  # fmt: skip
     for text, number in numbers.items():
         typer.echo(f"  {number}: {text}")
     if len(shown) < len(table):
         show.say(f"{len(table) - len(shown):,} more groups; -o FILE writes them all", err=True)
+    if "phase" in ratings.by:
+        from milepost.api.ratings import phases_told
+
+        show.note(phases_told(calibration))
     show.note("These figures are evidence, never a verdict on a person (docs/intrinsic.md).")
 
 

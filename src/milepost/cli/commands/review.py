@@ -71,8 +71,9 @@ def review(
         bool,
         typer.Option(
             "--analyse/--no-analyse",
-            help="Analyse missing positions first. Without a store, --no-analyse uses the %eval "
-            "comments in the PGN.",
+            help="Let the engine analyse missing positions and look again, deeper, at the costly "
+            "moves. --no-analyse uses no engine; without a store it reads the %eval comments in "
+            "the PGN.",
         ),
     ] = True,
     elo: Annotated[
@@ -245,10 +246,13 @@ def _show_pools(found: Review) -> None:
             [row["pool"], rating, player, there, points(row["own_rating"]), row["turns"],
              row["games"]]
         )  # fmt: skip
-    columns = ["pool", "rating (Elo)", "the player", "on its scale", "tags", "turns", "games"]
+    columns = ["pool", "rating (Elo)", "the player", "on its scale", "own", "turns", "games"]
+    if not any(row[3] for row in rows):  # over the board the pool's scale is the Elo itself
+        columns.pop(3)
+        rows = [[*row[:3], *row[4:]] for row in rows]
     show.print_table(
         columns, rows, title=f"{found.name}: what the moves are worth, {found.level:.0%} intervals",
-        whole=columns[1:], keep=["rating (Elo)", "turns", "on its scale"],
+        whole=columns[1:], keep=["rating (Elo)", "turns", "on its scale", "own"],
         drop_first=["games", "the player"],
         elsewhere=_ON_THE_PAGE,
     )  # fmt: skip

@@ -192,7 +192,7 @@ def _values(name: str, text: str) -> list[Any]:
 def _check_plot(path: str | None, varying: list[str]) -> None:
     """Refuse a plot that cannot be drawn before anything is computed."""
     from milepost.report.charts import check_ending
-    from milepost.report.tuning_surface import check_axes
+    from milepost.report.history.tuning_surface import check_axes
 
     if path is None:
         return
@@ -203,7 +203,7 @@ def _check_plot(path: str | None, varying: list[str]) -> None:
 def _draw(found: Tuning, path: str | None, model: str, chosen: ChosenResults) -> list[str]:
     """Draw the grid if asked to; return what to say about it."""
     from milepost.report.charts import save_chart
-    from milepost.report.tuning_surface import tuning_chart
+    from milepost.report.history.tuning_surface import tuning_chart
 
     if path is None:
         return []

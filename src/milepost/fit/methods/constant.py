@@ -15,8 +15,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import optimize
-from scipy.special import stdtrit
 
 from milepost.choice.evaluation.evaluate import prepare
 from milepost.choice.model import S
@@ -71,6 +69,10 @@ def fit_constant(problem: Problem, *, kind: str = "sandwich") -> ConstantFit:
     InputError
         If all values are 0.
     """
+
+    from scipy import optimize
+    from scipy.special import stdtrit
+
     values = np.abs(problem.prepared.spreads.values)
     sizes = values[np.isfinite(values) & (values > 0)]
     if not len(sizes):
@@ -129,6 +131,8 @@ class _Profile:
 
     def ends(self, top: float, fall: float, bounds: tuple[float, float]) -> tuple[float, float]:
         """Return where the profile has fallen so much, to either side of its top."""
+
+        from scipy import optimize
 
         def excess(at: float) -> float:
             return self(top) - self(at) - fall

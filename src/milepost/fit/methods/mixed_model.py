@@ -20,10 +20,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.interpolate import PchipInterpolator
-from scipy.linalg import cho_factor, cho_solve
-from scipy.optimize import minimize
-from scipy.special import chdtri
 
 from milepost.choice.spreads import Floats, Ints
 from milepost.errors import InputError
@@ -229,6 +225,8 @@ class MixedModel:
         return at.deviance, answer
 
     def _solve(self, components: dict[str, float]) -> _Solved:
+        from scipy.linalg import cho_factor, cho_solve
+
         columns, codes = self._columns, self._codes
         diagonal = components[DISPERSION] / self.units.information + components[UNIT]
         weight = 1.0 / diagonal
@@ -285,6 +283,9 @@ class MixedModel:
         starts
             Where to begin [default: three places]; the best end counts.
         """
+
+        from scipy.optimize import minimize
+
         given = dict(fixed or {})
         free = [name for name in COMPONENTS if name not in given]
         steps = np.array([self.scale if name == DISPERSION else self.unit for name in free])
@@ -355,6 +356,10 @@ class MixedModel:
         level
             Probability of the interval.
         """
+
+        from scipy.interpolate import PchipInterpolator
+        from scipy.special import chdtri
+
         limit = float(chdtri(1, 1 - level))
         given = dict(fixed or {})
         rooted = name != DISPERSION

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from scipy import optimize
-from scipy.special import chdtri
 
 from milepost.choice.spreads import Floats, Spreads
 from milepost.errors import InputError
@@ -41,6 +39,10 @@ def profile_interval(
     InputError
         If the fit was not by likelihood, or the parameter was not fitted.
     """
+
+    from scipy import optimize
+    from scipy.special import chdtri
+
     check_level(level)
     if result.method != "likelihood":
         raise InputError("a profile likelihood belongs to a likelihood fit")
@@ -77,6 +79,9 @@ def profile_interval(
 
 def _best_with(problem: Problem, place: int, value: float) -> float:
     """Return the greatest log-likelihood with one parameter held."""
+
+    from scipy import optimize
+
     start = problem.start.copy()
     start[place] = value
     free = problem.free.copy()

@@ -111,7 +111,8 @@ def _find_plain_games(  # noqa: PLR0911 - each return names one thing that is no
     begins = np.concatenate(([True], np.diff(tags) != 1))
     first_lines = tags[begins]
     starts = line_starts[first_lines]
-    if len(_event_tags(data, starts)) != len(starts) or _comment_open_at(text, starts):
+    comment_open = b"{" in text and bool(_brace_open(data, starts).any())
+    if len(_event_tags(data, starts)) != len(starts) or comment_open:
         return None
     if len(_event_tags(data, tag_starts)) != len(starts):
         return None
@@ -255,18 +256,6 @@ def _line_kinds(text: bytes, data: NDArray[np.uint8], line_starts: Positions) ->
         elif _TAG_PAIR.fullmatch(line):
             kinds[index] = _TAG
     return kinds
-
-
-def _comment_open_at(text: bytes, starts: Positions) -> bool:
-    """Whether a comment seems to be open where any of these games begins."""
-    if b"{" not in text:
-        return False
-    begun = 0
-    for start in starts.tolist():
-        if text.rfind(b"{", begun, start) > text.rfind(b"}", begun, start):
-            return True
-        begun = start
-    return False
 
 
 def _brace_open(data: NDArray[np.uint8], positions: Positions) -> NDArray[np.bool_]:

@@ -66,6 +66,18 @@ class Mainline:
     """What is odd about a game that was read to its end."""
 
 
+def add_comment(line: Mainline, comment: str, ply: int = -1) -> None:
+    """Note the clock, the time spent and the evaluation that a comment tells behind a move."""
+    for kind, hours, minutes, seconds in _CLOCK.findall(comment):
+        value = int(hours) * 3600 + int(minutes) * 60 + float(seconds)
+        (line.clocks if kind == "clk" else line.elapsed)[ply] = value
+    if found := _EVAL.search(comment):
+        if found.group(1) is not None:
+            line.eval_mate[ply] = int(found.group(1))
+        elif abs(pawns := float(found.group(2))) < 10_000:
+            line.eval_cp[ply] = round(pawns * 100)
+
+
 class _MainlineVisitor(chess.pgn.BaseVisitor[Mainline]):
     """Collects the main line and leaves the variations out."""
 
@@ -102,17 +114,8 @@ class _MainlineVisitor(chess.pgn.BaseVisitor[Mainline]):
         self.board = board
 
     def visit_comment(self, comment: str) -> None:
-        line = self.line
-        if not line.moves or line.error or "[%" not in comment:
-            return
-        for kind, hours, minutes, seconds in _CLOCK.findall(comment):
-            value = int(hours) * 3600 + int(minutes) * 60 + float(seconds)
-            (line.clocks if kind == "clk" else line.elapsed)[-1] = value
-        if found := _EVAL.search(comment):
-            if found.group(1) is not None:
-                line.eval_mate[-1] = int(found.group(1))
-            elif abs(pawns := float(found.group(2))) < 10_000:
-                line.eval_cp[-1] = round(pawns * 100)
+        if self.line.moves and not self.line.error and "[%" in comment:
+            add_comment(self.line, comment)
 
     def visit_result(self, result: str) -> None:
         if self.line.result_token is None:
@@ -247,8 +250,8 @@ def last_move_numbers(block: Block) -> Positions:
     careful |= block.tag_starts is None  # lines of remarks: a plain block has none
     commented = np.zeros(len(block), dtype=np.bool_)
     if b"{" in text:
-        spans = zip(block.movetexts.tolist(), ends.tolist(), strict=True)
-        commented[:] = [text.find(b"{", begin, end) >= 0 for begin, end in spans]
+        braces = np.append(np.flatnonzero(data == 0x7B), len(data))
+        commented = braces[np.searchsorted(braces, block.movetexts)] < ends
     for game in np.flatnonzero((numbers < 0) | careful | commented).tolist():
         begin, end = int(block.movetexts[game]), int(ends[game])
         number = None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import chess
+import numpy as np
 import polars as pl
 
 from milepost.games.pgn.blocks import Batch, Block, Chunk
@@ -23,6 +24,11 @@ from milepost.games.turns.replay import TurnRecorder, book_plies_of, replayed_fr
 from milepost.io.work import Frames
 from milepost.tables import ERRORS, GAMES
 
+if TYPE_CHECKING:
+    from milepost.games.pgn.plain_moves import PlainMoves
+
+WORTH_IT = 20_000
+"""Bytes of movetext from which on it pays to load the compiled reader of plain games."""
 ROSTER = ("Event", "Site", "Date", "Round", "White", "Black", "Result")
 READABLE_VARIANTS = ("standard", "chess960")
 
@@ -64,10 +70,21 @@ def read_chunk(
         as `milepost.games.turns.replay.replay` returns them.
     """
     block = chunk.block()
+    chosen = [
+        number
+        for number in range(len(chunk))
+        if wanted is None or int(block.lines[number]) in wanted
+    ]
+    heads = [
+        parse_tags(block.text[int(block.starts[number]) : int(block.movetexts[number])])
+        for number in chosen
+    ]
+    plain = _plain_games(block, chosen, [tags for tags, _ in heads], turns=book_moves is not None)
     ends = block.ends
     rows: list[dict[str, Any]] = []
     errors: list[dict[str, Any]] = []
     turns: list[tuple[Any, ...]] = []
+    quick: list[tuple[int, int]] = []
     recorders: list[TurnRecorder] = []
 
     def watch(fen: str | None, row: int) -> Watch:
@@ -78,25 +95,23 @@ def read_chunk(
 
         return begin
 
-    for number in range(len(chunk)):
-        if wanted is not None and int(block.lines[number]) not in wanted:
-            continue
-        tags, doubts = parse_tags(
-            block.text[int(block.starts[number]) : int(block.movetexts[number])]
-        )
-        movetext = block.text[int(block.movetexts[number]) : int(ends[number])]
+    for place, (number, (tags, doubts)) in enumerate(zip(chosen, heads, strict=True)):
         variant = variant_of(tags.get("Variant"))
         about = _about(tags, chunk.source, int(block.lines[number]))
         if variant not in READABLE_VARIANTS:
             errors.append({**about, "kind": "variant", "reason": f"the variant is {variant}"})
             continue
         recorders.clear()
-        line = read_moves(
-            movetext,
-            fen=tags.get("FEN"),
-            chess960=variant == "chess960",
-            watch=None if book_moves is None else watch(tags.get("FEN"), len(rows)),
-        )
+        if plain is not None and plain.whole[place]:
+            line = plain.mainline(place)
+            quick.append((place, len(rows)))
+        else:
+            line = read_moves(
+                block.text[int(block.movetexts[number]) : int(ends[number])],
+                fen=tags.get("FEN"),
+                chess960=variant == "chess960",
+                watch=None if book_moves is None else watch(tags.get("FEN"), len(rows)),
+            )
         if line.error is None and line.result_token is None and _misses_plies(tags, line):
             line.error = f"cut short: PlyCount is {tags['PlyCount']}, {len(line.moves)} were read"
         if not line.moves and not any(_is_name(tags.get(side)) for side in ("White", "Black")):
@@ -109,14 +124,36 @@ def read_chunk(
         about |= {"plies_kept": len(line.moves), "game_id": row["game_id"]}
         if line.error:
             errors.append({**about, "kind": "broken", "reason": line.error})
-        doubts += [] if line.error else _doubts(tags, line)
-        errors += [{**about, "kind": "doubt", "reason": reason} for reason in doubts]
+        reasons = doubts if line.error else doubts + _doubts(tags, line)
+        errors += [{**about, "kind": "doubt", "reason": reason} for reason in reasons]
     games = tidy_tags(pl.DataFrame(rows, schema=_RAW_SCHEMA))
     frames = {
         "games": GAMES.conform(games).select(GAMES.names),
         "errors": errors_table(errors),
     }
-    return frames if book_moves is None else {**frames, "turns": replayed_frame(turns)}
+    if book_moves is None:
+        return frames
+    replayed = replayed_frame(turns)
+    if plain is not None:
+        places, numbers = np.array(quick, dtype=np.int64).reshape(-1, 2).T
+        compiled = plain.turns(places, numbers, 2 * book_moves)
+        replayed = pl.concat([compiled, replayed]).sort("row", maintain_order=True)
+    return {**frames, "turns": replayed}
+
+
+def _plain_games(
+    block: Block, chosen: list[int], heads: list[dict[str, str]], *, turns: bool
+) -> PlainMoves | None:
+    """Read the plain games among those chosen; None where there is too little to read."""
+    begins, ends = block.movetexts[chosen], block.ends[chosen]
+    if int((ends - begins).sum()) < WORTH_IT:
+        return None
+    from milepost.games.pgn.plain_moves import read_plain_moves
+
+    usual = [
+        variant_of(tags.get("Variant")) == "standard" and not tags.get("FEN") for tags in heads
+    ]
+    return read_plain_moves(block.text, begins, np.where(usual, ends, begins), turns=turns)
 
 
 def errors_table(errors: list[dict[str, Any]]) -> pl.DataFrame:

@@ -20,6 +20,7 @@ from milepost.games.pgn.boundaries import Positions
 
 TAG_COLUMNS = {
     "Event": "event",
+    "BroadcastName": "broadcast",
     "Site": "site",
     "Date": "date",
     "UTCDate": "utc_date",

@@ -40,6 +40,9 @@ _OFTEN_UNKNOWN = (
     "round", "time_control", "termination", "white_title", "black_title", "white_team",
     "black_team", "fen",
 )  # fmt: skip
+_PAIRED = " - "
+"""What stands between the players in the name of a game."""
+_ROUND = r"(?i)^\s*(?:round|ronda|ronde|runde|rodada|tour|game|day)\s*[\d.]+\s*$"
 _LOWEST_ELO, _HIGHEST_ELO = 100, 4000
 # Behind a number no further digit: the year 10000 is none, and not the year 1000.
 _DATE = r"^\s*(\d{4}|\?{1,4})(?:[.\-/](\d{1,2}|\?{1,2}))?(?:[.\-/](\d{1,2}|\?{1,2}))?(?:\D|$)"
@@ -83,6 +86,8 @@ def tidy_tags(raw: pl.DataFrame) -> pl.DataFrame:
             if raw[name].str.contains("\\", literal=True).any()
         ),
     )
+    if given["event"].str.contains(_PAIRED, literal=True).any():
+        given = given.with_columns(_event_of_broadcast(given))
     for name in ("white", "black"):
         if given[name].str.contains("\\", literal=True).any():
             given = given.with_columns(pl.col(name).str.replace_all(r'\\(["\\])', "$1"))
@@ -95,6 +100,22 @@ def variant_of(tag: str | None) -> str:
     """Return the variant that a Variant tag names: standard, chess960, or the tag in lower case."""
     word = (tag or "").strip().lower()
     return _VARIANTS.get(word, word)
+
+
+def _event_of_broadcast(given: pl.DataFrame) -> pl.Expr:
+    """The event itself, where a broadcast names each game: "Round 3: White - Black".
+
+    lichess gives the event in the tag BroadcastName. Where that is missing, the round alone says
+    nothing: the event has no name then.
+    """
+    pairing = pl.concat_str(pl.lit(": "), "white", pl.lit(_PAIRED), "black")
+    before = pl.col("event").str.strip_suffix(pairing)
+    named: pl.Expr = pl.when(~before.str.contains(_ROUND)).then(before)
+    if _has_values(given, "broadcast"):
+        named = pl.coalesce("broadcast", named)
+    return (pl.when(pl.col("event").str.ends_with(pairing)).then(named).otherwise("event")).alias(
+        "event"
+    )
 
 
 def _known(name: str) -> pl.Expr:

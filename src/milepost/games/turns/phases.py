@@ -16,9 +16,9 @@ from __future__ import annotations
 import chess
 
 OPENING, MIDDLEGAME, ENDGAME = "opening", "middlegame", "endgame"
-_ENDGAME_PIECES = 6
-_MIDDLEGAME_PIECES = 10
-_BACK_RANK_MEN = 4
+ENDGAME_PIECES = 6
+MIDDLEGAME_PIECES = 10
+BACK_RANK_MEN = 4
 
 
 def next_phase(board: chess.Board, phase: str) -> str:
@@ -26,10 +26,10 @@ def next_phase(board: chess.Board, phase: str) -> str:
     if phase == ENDGAME:
         return ENDGAME
     pieces = (board.queens | board.rooks | board.bishops | board.knights).bit_count()
-    if pieces <= _ENDGAME_PIECES:
+    if pieces <= ENDGAME_PIECES:
         return ENDGAME
-    if phase == MIDDLEGAME or pieces <= _MIDDLEGAME_PIECES:
+    if phase == MIDDLEGAME or pieces <= MIDDLEGAME_PIECES:
         return MIDDLEGAME
     white = (board.occupied_co[chess.WHITE] & chess.BB_RANK_1).bit_count()
     black = (board.occupied_co[chess.BLACK] & chess.BB_RANK_8).bit_count()
-    return MIDDLEGAME if min(white, black) < _BACK_RANK_MEN else OPENING
+    return MIDDLEGAME if min(white, black) < BACK_RANK_MEN else OPENING

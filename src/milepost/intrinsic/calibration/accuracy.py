@@ -22,11 +22,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.special import ndtri
 
 from milepost.choice.spreads import Floats, Ints, Spreads
 from milepost.errors import InputError
@@ -277,7 +277,7 @@ def _rows(
         }
         if against is not None and against in squares:
             ratio = float(squares[against][: len(each)].mean() / squares[name].mean())
-            half = float(ndtri(0.5 + LEVEL / 2)) * drawn.error(name, "ratio", len(each))
+            half = NormalDist().inv_cdf(0.5 + LEVEL / 2) * drawn.error(name, "ratio", len(each))
             row |= {"ratio": ratio}
             row |= {"ratio_low": ratio * np.exp(-half), "ratio_high": ratio * np.exp(half)}
         yield {key: None if _unknown(value) else value for key, value in row.items()}

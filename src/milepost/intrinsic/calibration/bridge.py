@@ -24,7 +24,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy.interpolate import CubicSpline
 from scipy.optimize import brentq
 
 from milepost.choice.columns import depends_on_values
@@ -40,6 +39,7 @@ from milepost.intrinsic.calibration.calibration import Calibration
 from milepost.intrinsic.calibration.maps import RatingMap
 from milepost.intrinsic.calibration.paths import PolynomialPath
 from milepost.intrinsic.rating.likelihood_grid import RUNGS, greatest
+from milepost.intrinsic.rating.splines import EvenSpline
 from milepost.io.progress import Progress, Report
 
 Bools = npt.NDArray[np.bool_]
@@ -324,7 +324,7 @@ def compare_paths(
     ladder = np.stack([np.stack(choices) @ (each * ln_p(float(rung))) for rung in RUNGS], axis=1)
     rows = []
     for row, (rating, q) in enumerate(zip(ratings, choices, strict=True)):
-        reading = greatest(CubicSpline(RUNGS, ladder[row]))
+        reading = greatest(EvenSpline(RUNGS, ladder[row]))
         low, here, high = (ln_p(at) for at in (reading - _NEAR, reading, reading + _NEAR))
         score = (high - low) / (2 * _NEAR)
         bend = -float((each * q) @ (high - 2 * here + low)) / _NEAR**2

@@ -22,7 +22,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 
 from milepost.choice.columns import missing_columns
 from milepost.choice.evaluation.evaluate import evaluate, prepare
@@ -214,6 +213,9 @@ def _line_path(fits: CohortFits, ln_s: Floats) -> LinePath:
 
 def _error_map(fits: CohortFits, reference: Spreads) -> RatingMap:
     """AE_e of the freely fitted agents, on a line over Elo; the agents: c on its line, s to fit."""
+
+    from scipy.optimize import brentq
+
     model = fits.free[0].model
     x = (fits.levels - CENTRE) / UNIT
     errors = np.array([expected_error(reference, model, each.theta)[0] for each in fits.free])

@@ -80,10 +80,7 @@ def personify(
         If there are too few games.
     """
     games = np.unique(spreads.groups)
-    if len(games) < least_games:
-        raise InputError(
-            f"{len(games)} games: an agent of a person needs {least_games}, and more are better"
-        )
+    refuse_few(len(games), least_games)
     path = calibration.map.path
     model = path.model
     rng = np.random.default_rng(seed)
@@ -115,6 +112,15 @@ def personify(
     return Personified(
         agent, low > 0, (mean, low, high), elo, len(spreads), len(games), calibration.range
     )
+
+
+def refuse_few(games: int, least_games: int) -> None:
+    """Raise an `InputError` if there are too few games with turns to fit a person to."""
+    if games < least_games:
+        unit = "game" if games == 1 else "games"
+        raise InputError(
+            f"{games} {unit}: an agent of a person needs {least_games}, and more are better"
+        )
 
 
 def _likeliest_elo(spreads: Spreads, calibration: Calibration) -> float:

@@ -10,9 +10,9 @@ quadrature on each side.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from statistics import NormalDist
 
 import numpy as np
-from scipy.special import ndtri
 
 from milepost.choice.spreads import Floats
 from milepost.intrinsic.calibration.player_variation import PlayerVariation
@@ -104,7 +104,7 @@ def estimate(
     """
     likelihood = ladder.log_likelihood()
     top = greatest(likelihood)
-    quantile = float(ndtri(0.5 + level / 2))
+    quantile = NormalDist().inv_cdf(0.5 + level / 2)
     bounded = ladder.rungs[0] < top < ladder.rungs[-1]
     _, game = np.unique(ladder.groups, return_inverse=True)
     by_turn = ladder.information_at(top) * ladder.weights

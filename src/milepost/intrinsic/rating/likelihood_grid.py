@@ -8,24 +8,26 @@ that a rating moves by less than a tenth of a point (asserted by a test).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-from scipy.interpolate import CubicSpline
-from scipy.optimize import brentq
 
 from milepost.choice.evaluation.evaluate import Prepared, evaluate, prepare
 from milepost.choice.evaluation.ladder import evaluate_ladder
 from milepost.choice.spreads import Floats, Ints, Spreads
 from milepost.errors import InputError
 from milepost.intrinsic.calibration.paths import AgentPath
+from milepost.intrinsic.rating.splines import EvenSpline
 
 RUNGS = np.arange(0.0, 4001.0, 100.0)
 """The ratings of the rungs: far beyond anybody, so that an estimate at an end means no bound."""
 _FINE = 10.0
 """The greatest likelihood is first looked for in steps of so many points."""
+_CLOSE = 1e-6
+"""… and then as closely as this."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,10 +46,10 @@ class Ladder:
     """What each decision belongs to (a game)."""
 
     @cached_property
-    def _rows(self) -> CubicSpline:
-        return CubicSpline(self.rungs, self.ln_chosen, axis=1)
+    def _rows(self) -> EvenSpline:
+        return EvenSpline(self.rungs, self.ln_chosen)
 
-    def rows(self) -> CubicSpline:
+    def rows(self) -> EvenSpline:
         """Return the log-likelihood of each decision as a function of the rating."""
         return self._rows
 
@@ -66,9 +68,9 @@ class Ladder:
             self.groups[chosen],
         )
 
-    def log_likelihood(self) -> CubicSpline:
+    def log_likelihood(self) -> EvenSpline:
         """Return the log-likelihood of all decisions as a function of the rating."""
-        return CubicSpline(self.rungs, self.weights @ self.ln_chosen)
+        return EvenSpline(self.rungs, self.weights @ self.ln_chosen)
 
     def scores(self, rating: npt.ArrayLike) -> Floats:
         """Return the derivative of each decision's log-likelihood by the rating.
@@ -76,14 +78,7 @@ class Ladder:
         `rating` is one number for all decisions, or one each.
         """
         at = np.asarray(rating, dtype=np.float64)
-        if at.ndim == 0:
-            answer: Floats = self._rows(float(at), 1)
-            return answer
-        knots = np.clip(np.searchsorted(self.rungs, at) - 1, 0, len(self.rungs) - 2)
-        step = at - self.rungs[knots]
-        cubic = self._rows.c[:, knots, np.arange(len(self))]
-        slopes: Floats = (3 * cubic[0] * step + 2 * cubic[1]) * step + cubic[2]
-        return slopes
+        return self._rows.slope(at) if at.ndim == 0 else self._rows.slope_of_rows(at)
 
     def information_at(self, rating: npt.ArrayLike) -> Floats:
         """Return the expected information of each decision at a rating, or at one each."""
@@ -154,7 +149,7 @@ def _check_depths(spreads: Spreads, path: AgentPath) -> None:
         )
 
 
-def greatest(function: CubicSpline) -> float:
+def greatest(function: EvenSpline) -> float:
     """Return where a spline is greatest: inside, or at an end."""
     low, high = float(function.x[0]), float(function.x[-1])
     fine = np.arange(low, high + _FINE / 2, _FINE)
@@ -162,29 +157,34 @@ def greatest(function: CubicSpline) -> float:
     best = int(values.argmax())
     if best in {0, len(fine) - 1}:
         return float(fine[best])
-    slope = function.derivative()
     left, right = float(fine[best - 1]), float(fine[best + 1])
-    if slope(left) <= 0 or slope(right) >= 0:
+    if function.slope(left) <= 0 or function.slope(right) >= 0:
         return float(fine[best])
-    return float(brentq(slope, left, right, xtol=1e-4))
+    return _crossing(function.slope, left, right)
+
+
+def _crossing(function: Callable[[Floats], Floats], positive: float, negative: float) -> float:
+    """Return where a function is 0, between a place where it is positive and one where not."""
+    while abs(negative - positive) > _CLOSE:
+        # One call for many places costs hardly more than for one.
+        places = np.linspace(positive, negative, 65)
+        fallen = function(places) <= 0
+        fallen[0], fallen[-1] = False, True
+        first = int(np.argmax(fallen))
+        positive, negative = float(places[first - 1]), float(places[first])
+    return (positive + negative) / 2
 
 
 def greatest_of_rows(rungs: Floats, rows: Floats) -> Floats:
     """Return where the spline through each row is greatest: `greatest`, for many at once."""
     if not len(rows):
         return np.empty(0)
-    spline = CubicSpline(rungs, rows, axis=1)
+    spline = EvenSpline(rungs, rows)
     fine = np.arange(rungs[0], rungs[-1] + _FINE / 2, _FINE)
     best = spline(fine).argmax(axis=1)
-    at, end = np.arange(len(rows)), len(fine) - 1
+    end = len(fine) - 1
     low, high = fine[np.maximum(best - 1, 0)], fine[np.minimum(best + 1, end)]
-
-    def slope(rating: Floats) -> Floats:
-        knots = np.clip(np.searchsorted(rungs, rating, side="right") - 1, 0, len(rungs) - 2)
-        step, cubic = rating - rungs[knots], spline.c[:, knots, at]
-        answer: Floats = (3 * cubic[0] * step + 2 * cubic[1]) * step + cubic[2]
-        return answer
-
+    slope = spline.slope_of_rows
     inside = (best > 0) & (best < end) & (slope(low) > 0) & (slope(high) < 0)
     while (high - low).max() > 1e-4:
         middle = (low + high) / 2
@@ -194,7 +194,7 @@ def greatest_of_rows(rungs: Floats, rows: Floats) -> Floats:
     return answer
 
 
-def drop_points(function: CubicSpline, top: float, drop: float) -> tuple[float, float]:
+def drop_points(function: EvenSpline, top: float, drop: float) -> tuple[float, float]:
     """Return where a spline has fallen by `drop` under its value at `top`, to either side.
 
     An end that it does not reach is infinite: nothing in the decisions bounds the rating there.
@@ -208,12 +208,10 @@ def drop_points(function: CubicSpline, top: float, drop: float) -> tuple[float, 
     ends = [-np.inf, np.inf]
     if len(below):
         left = float(fine[below[-1]])
-        ends[0] = float(brentq(lambda e: float(function(e)) - level, left, min(left + _FINE, top)))
+        ends[0] = _crossing(lambda e: function(e) - level, min(left + _FINE, top), left)
     if len(above):
         right = float(fine[above[0]])
-        ends[1] = float(
-            brentq(lambda e: float(function(e)) - level, max(right - _FINE, top), right)
-        )
+        ends[1] = _crossing(lambda e: function(e) - level, max(right - _FINE, top), right)
     return ends[0], ends[1]
 
 

@@ -6,9 +6,9 @@ maps that were chosen to be read so, and for comparison.
 
 from __future__ import annotations
 
+from statistics import NormalDist
+
 import numpy as np
-from scipy.interpolate import CubicSpline
-from scipy.special import ndtri
 
 from milepost.choice.evaluation.evaluate import evaluate, prepare
 from milepost.choice.spreads import Floats, Spreads
@@ -17,6 +17,7 @@ from milepost.intrinsic.calibration.maps import RatingMap, read_error
 from milepost.intrinsic.calibration.player_variation import PlayerVariation
 from milepost.intrinsic.rating.interval import ONE_PLAYER, Estimate, Shares, variation_parts
 from milepost.intrinsic.rating.likelihood_grid import RUNGS, greatest
+from milepost.intrinsic.rating.splines import EvenSpline
 
 ENOUGH_GAMES = 10
 """With fewer games the variance is that of single turns, times the dispersion of player-games."""
@@ -43,7 +44,7 @@ def estimate_by_reading(
     se_map = float(np.interp(rating, *map_error))
     se = float(np.sqrt(variance + se_map**2))
     se_player = float(np.hypot(se, np.linalg.norm(parts)))
-    quantile = float(ndtri(0.5 + level / 2))
+    quantile = NormalDist().inv_cdf(0.5 + level / 2)
     return Estimate(
         rating=rating if inside else float("nan"),
         low=rating - quantile * se,
@@ -66,19 +67,20 @@ def _read_percentile(
     spreads: Spreads, found: RatingMap, variation: PlayerVariation
 ) -> tuple[float, float]:
     """The Elo that brings the up shares nearest to even, and its variance by the delta method."""
+
     model, path = found.path.model, found.path
     prepared = prepare(spreads, model)
-    shares = np.empty((len(spreads), len(RUNGS), len(GRID)))
+    shares = np.empty((len(spreads), len(GRID), len(RUNGS)))
     up = np.empty((len(spreads), len(GRID)))
     for column, rung in enumerate(RUNGS):
         said = evaluate(model, prepared, path.theta(rung))
         up_shares(said.before, said.ln_chosen, GRID, up)
-        shares[:, column] = up
+        shares[:, :, column] = up
     weight = spreads.weights / spreads.weights.sum()
-    gaps = CubicSpline(RUNGS, np.einsum("t,trq->rq", weight, shares) - GRID)
-    rating = greatest(CubicSpline(RUNGS, -(gaps(RUNGS) ** 2).sum(axis=1)))
-    slopes = gaps(rating, 1)
-    here = CubicSpline(RUNGS, shares, axis=1)(rating) - GRID
+    gaps = EvenSpline(RUNGS, np.einsum("t,tqr->qr", weight, shares) - GRID[:, None])
+    rating = greatest(EvenSpline(RUNGS, -(gaps(RUNGS) ** 2).sum(axis=0)))
+    slopes = gaps.slope(rating)
+    here = EvenSpline(RUNGS, shares)(rating) - GRID
     steep = float((slopes**2).sum())
     if not steep > 0:
         return rating, float("inf")

@@ -15,14 +15,13 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.interpolate import CubicSpline
-from scipy.ndimage import gaussian_filter1d
 
 from milepost.choice.spreads import Floats, Spreads
 from milepost.errors import InputError
 from milepost.intrinsic.calibration.calibration import Calibration
 from milepost.intrinsic.rating.interval import ONE_PLAYER, Shares, variation_parts
 from milepost.intrinsic.rating.likelihood_grid import RUNGS, Ladder, climb, climb_at_once
+from milepost.intrinsic.rating.splines import EvenSpline
 
 STEP = 5.0
 """The posterior lives on a grid of so many points."""
@@ -143,7 +142,7 @@ class LiveRating:
 
     def _put(self, name: str, game: _Game) -> None:
         temper = 1.0 / max(self.calibration.variation.game_dispersion.value, 1.0)
-        share = temper * CubicSpline(RUNGS, game.ln_chosen)(self.grid)
+        share = temper * EvenSpline(RUNGS, game.ln_chosen + np.zeros(len(RUNGS)))(self.grid)
         before = self._total - game.share if name in self._games else self._total
         self._total = before + share
         self._density = _density(self._prior + self._total)
@@ -290,6 +289,8 @@ def _posteriors(ladder: Ladder, state: LiveRating, level: float) -> pl.DataFrame
 
 
 def _widened(density: Floats, sd: float) -> Floats:
+    from scipy.ndimage import gaussian_filter1d
+
     if not sd > 0:
         return density
     wide = gaussian_filter1d(density, sd / STEP, mode="nearest", truncate=_FAR)

@@ -98,6 +98,18 @@ def phase_baselines(calibration: Calibration) -> PhaseBaselines:
     )
 
 
+def phases_told(calibration: Calibration) -> str:
+    """Say how evenly a calibration rates the phases of ordinary players."""
+    shifts = phase_baselines(calibration).shifts
+    if not shifts:
+        return f"How evenly {calibration.name} rates the phases was not measured."
+    told = ", ".join(f"{name} {each.value:+.0f} ± {each.se:.0f}" for name, each in shifts.items())
+    return (
+        f"With {calibration.name}, phases of ordinary players rate this far from their Elo: "
+        f"{told}. A review allows for that."
+    )
+
+
 def shipped_pools() -> Pools:
     """Return the pools that come with the package."""
     values = _read(_POOLS)

@@ -135,10 +135,7 @@ def _ln_chosen_at(ladder: Ladder, rating: Floats) -> Floats:
     """The log-likelihood of each turn at a rating of its own; the ends stand for what is beyond."""
     rungs = ladder.rungs
     at = np.clip(rating, rungs[0], rungs[-1])
-    knots = np.clip(np.searchsorted(rungs, at, side="right") - 1, 0, len(rungs) - 2)
-    step, cubic = at - rungs[knots], ladder.rows().c[:, knots, np.arange(len(ladder))]
-    answer: Floats = ((cubic[0] * step + cubic[1]) * step + cubic[2]) * step + cubic[3]
-    return answer
+    return ladder.rows().of_rows(at)
 
 
 def together(first: Shift, second: Shift) -> Shift:

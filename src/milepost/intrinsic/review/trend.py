@@ -1,9 +1,9 @@
 """How well somebody has played through time, with a band.
 
 One step of Newton's method from a reference rating R turns each game into a reading
-R + U / I with the variance φ / I (+ σ_game²); see `milepost.fairplay.luck`. The level moves as
-Brownian motion, of q Elo in a year: x(t) has the covariance q² |t - t₀|. How fast it moves is not
-known: the answer averages over a fixed range of q, each weighed by how well it predicts the
+R + U / I with the variance φ / I (+ σ_game²); see `milepost.fairplay.results.luck`. The level
+moves as Brownian motion, of q Elo in a year: x(t) has the covariance q² |t - t₀|. How fast it moves
+is not known: the answer averages over a fixed range of q, each weighed by how well it predicts the
 readings. So a short or noisy record gives a flat line and a wide band, not a story.
 """
 

@@ -21,7 +21,7 @@ from milepost.papers.experiment import (
 from milepost.papers.folder import Folder
 from milepost.papers.ledger.answers import decide
 from milepost.papers.ttt2007.data import ABOUT, history_of, known_players, need_players, verdict_of
-from milepost.report.history_curves import curve_points, curves_chart
+from milepost.report.history.curves import curve_points, curves_chart
 
 CHAMPIONS = (
     "Anderssen, Adolf", "Morphy, Paul", "Steinitz, William", "Lasker, Emanuel",

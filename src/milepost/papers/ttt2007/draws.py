@@ -31,7 +31,7 @@ from milepost.papers.ttt2007.data import (
     verdict_of,
 )
 from milepost.report.charts import legend_below, year_axis
-from milepost.report.history_curves import curve_points, curves_chart
+from milepost.report.history.curves import curve_points, curves_chart
 
 _SPASSKY, _FISCHER = "Spassky, Boris V", "Fischer, Robert James"
 _CROWNED = 1972

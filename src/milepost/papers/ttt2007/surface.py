@@ -13,7 +13,7 @@ from milepost.papers.experiment import FAILS, HOLDS, MissingDataError, Outcome, 
 from milepost.papers.folder import Folder
 from milepost.papers.ledger.answers import decide
 from milepost.papers.ttt2007.data import ABOUT, PAPER, games_of, history_of
-from milepost.report.tuning_surface import tuning_chart
+from milepost.report.history.tuning_surface import tuning_chart
 
 _LAST = 1975
 """The surface is computed on the games up to this year: the whole takes ten times as long."""

@@ -95,7 +95,7 @@ def curves(
     form: As = Format.JSON,
 ) -> Response:
     """Return players' skill over time; without players, everybody's."""
-    from milepost.report.history_curves import curve_points
+    from milepost.report.history.curves import curve_points
 
     _, history = bench.history(history_id, scale)
     table = curve_points(history, player) if player else history.to_polars()

@@ -57,10 +57,16 @@ def _made(tables: SetTables, rated: RatedTable) -> dict[str, Any]:
     return provenance("rate", told, inputs)
 
 
-@router.get("/sets/{set_id}/players")
-def list_players(bench: TheBench, set_id: str) -> list[PlayerInfo]:
+@router.get("/sets/{set_id}/players", response_model=list[PlayerInfo])
+def list_players(
+    bench: TheBench, set_id: str, form: As = Format.JSON
+) -> list[PlayerInfo] | Response:
     """List the players of a set, by name."""
-    return [PlayerInfo(**vars(each)) for each in bench.tables(set_id).players()]
+    players = [PlayerInfo(**vars(each)) for each in bench.tables(set_id).players()]
+    if form is Format.JSON:
+        return players
+    frame = pl.DataFrame([vars(each) for each in players], schema=list(PlayerInfo.model_fields))
+    return table_response(frame, form, "players")
 
 
 @router.get("/sets/{set_id}/players/{player_id}", response_class=Response)

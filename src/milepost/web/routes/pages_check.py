@@ -20,6 +20,7 @@ from milepost.web.routes.models import PROBLEMS
 from milepost.web.safety.guard import POLICY
 from milepost.web.safety.problems import RefusedError
 from milepost.web.sets.tables import SetTables
+from milepost.web.shown.commands import set_command
 from milepost.web.shown.formats import Format, table_response
 from milepost.web.shown.pages import render
 
@@ -72,6 +73,7 @@ def show_check(request: Request, bench: TheBench, set_id: str) -> HTMLResponse:
         "check.html",
         set_id=set_id,
         set_title=tables.chosen.about["title"],
+        command=set_command("check", bench, tables.chosen),
         rows=rows,
         notes=figures.get("notes", []),
         looks=figures.get("looks", ""),

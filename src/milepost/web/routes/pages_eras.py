@@ -16,6 +16,7 @@ from milepost.history.result import History, NameWarning
 from milepost.web.bench import TheBench
 from milepost.web.routes.api_histories import Scale, checked_time, compared_then
 from milepost.web.shown.charts import chart_response
+from milepost.web.shown.commands import shell_path
 from milepost.web.shown.curves import pool_chart
 from milepost.web.shown.pages import render
 
@@ -84,7 +85,8 @@ def show_era(
         count=len(ranked),
         player="; ".join(typed),
         curves=curves,
-        plot_command=f"milepost plot HISTORY {shlex.join(curves)} -o curves.svg",
+        folder=shell_path(saved.folder),
+        plot_command=f"milepost plot {shell_path(saved.folder)} {shlex.join(curves)} -o curves.svg",
         compared=compared,
         alone=alone,
         a=a, b=b, time_a=time_a, time_b=time_b,

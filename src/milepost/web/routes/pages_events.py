@@ -11,9 +11,10 @@ from fastapi.responses import HTMLResponse
 import milepost as mp
 from milepost.errors import InputError
 from milepost.web.bench import TheBench
-from milepost.web.routes.pages_sets import events_of, rate_command
+from milepost.web.routes.pages_sets import NAMELESS, events_of
 from milepost.web.safety.problems import RefusedError
 from milepost.web.sets.tables import SetTables
+from milepost.web.shown.commands import set_command
 from milepost.web.shown.pages import render
 from milepost.web.work import player_id
 
@@ -31,7 +32,7 @@ def show_event(request: Request, bench: TheBench, set_id: str, number: int) -> H
     if not 1 <= number <= len(events):
         raise RefusedError(404, "No such event", "This set has no event of that number.")
     name = events[number - 1]["name"]
-    played = games.filter(pl.col("event") == name)
+    played = games if name == NAMELESS else games.filter(pl.col("event") == name)
     results = mp.results_of_games(played)
     table = mp.result_performances(results)
     by_moves = _by_moves(tables, name, alone=played.height == games.height)
@@ -56,7 +57,7 @@ def show_event(request: Request, bench: TheBench, set_id: str, number: int) -> H
         rows=rows,
         crosses=_crosses(results, table) if len(table) <= _MOST_ACROSS else [],
         rated=bool(by_moves),
-        command=rate_command(tables.chosen, "--by event", "--by player"),
+        command=set_command("rate", bench, tables.chosen, "--by event", "--by player"),
     )
 
 

@@ -67,6 +67,8 @@ def show_game(
         analysed=len(turns),
         told=_told(here),
         finding=_finding(turns),
+        file=tables.chosen.about["file"],
+        store=bench.settings.store,
     )
 
 

@@ -11,9 +11,10 @@ from fastapi.responses import HTMLResponse, Response
 from milepost import api
 from milepost.web.bench import TheBench
 from milepost.web.routes.api_histories import shipped
-from milepost.web.routes.pages_sets import rate_command, rating_rows
+from milepost.web.routes.pages_sets import rating_rows
 from milepost.web.safety.problems import RefusedError
 from milepost.web.shown.charts import chart_response
+from milepost.web.shown.commands import set_command
 from milepost.web.shown.curves import error_chart, map_error_chart
 from milepost.web.shown.pages import render
 
@@ -99,7 +100,7 @@ def show_method(
     row, title, command = None, "", ""
     if set_id:
         tables = bench.tables(set_id)
-        title, command = tables.chosen.about["title"], rate_command(tables.chosen)
+        title, command = tables.chosen.about["title"], set_command("rate", bench, tables.chosen)
         if tables.rated:
             rated = [each for each in rating_rows(tables, tables.ratings()) if each["se"]]
             row = max(rated, key=lambda each: each["n"], default=None)

@@ -12,11 +12,12 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from milepost.errors import InputError, MilepostError
 from milepost.web.bench import Bench, TheBench
-from milepost.web.routes.pages_sets import rate_command, rated_chart, rating_rows
+from milepost.web.routes.pages_sets import rated_chart, rating_rows
 from milepost.web.safety.problems import RefusedError
 from milepost.web.sets.shelf import WORKING
 from milepost.web.sets.tables import SPLITS, Player, SetTables
 from milepost.web.shown.charts import chart_response
+from milepost.web.shown.commands import set_command
 from milepost.web.shown.pages import interval, points, render
 
 router = APIRouter(include_in_schema=False)
@@ -65,10 +66,8 @@ def show_player(
         and_by=and_by,
         heading=" and ".join(_WORDS[name] for name in groupings),
         split_query="&".join(f"by={name}" for name in groupings),
-        command=rate_command(tables.chosen, *more),
-        review_command=rate_command(tables.chosen, more[0], "--opponents").replace(
-            "rate", "review", 1
-        ),
+        command=set_command("rate", bench, tables.chosen, *more),
+        review_command=set_command("review", bench, tables.chosen, more[0], "--opponents"),
         looking=bench.jobs.about(tables.chosen)["state"] in WORKING,
         engine_found=bench.jobs.engine() is not None,
         history=history is not None,
@@ -147,8 +146,8 @@ def compare(
         level=rated.level,
         query="&".join(f"player={each.id}" for each in chosen),
         history=_history_of(bench, tables, chosen) is not None,
-        command=rate_command(
-            tables.chosen, *(f"--player {shlex.quote(each.name)}" for each in chosen)
+        command=set_command(
+            "rate", bench, tables.chosen, *(f"--player {shlex.quote(each.name)}" for each in chosen)
         ),
     )
 

@@ -14,9 +14,10 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from milepost.io.shown import has_bounds
 from milepost.web.bench import TheBench
 from milepost.web.routes.models import SetInfo, set_info
-from milepost.web.sets.shelf import WORKING, GameSet, read_json
+from milepost.web.sets.shelf import WORKING, read_json
 from milepost.web.sets.tables import RatedTable, SetTables
 from milepost.web.shown.charts import chart_response
+from milepost.web.shown.commands import set_command
 from milepost.web.shown.pages import interval, lasting, number, points, render
 from milepost.web.work import player_id
 
@@ -114,7 +115,8 @@ def show_set(
         page=min(page, pages),
         pages=pages,
         has_history=chosen.path("history").is_dir(),
-        command=rate_command(chosen),
+        command=set_command("rate", bench, chosen),
+        file=shlex.quote(chosen.about["file"]),
         setup=told.get("setup", ""),
         calibration=rated.calibration if rated else "",
     )
@@ -136,7 +138,7 @@ def rated_chart(shown: pl.DataFrame, level: float, label: str = "player") -> Any
     RefusedError
         If nothing has a rating.
     """
-    from milepost.report.rating_charts import bars_chart
+    from milepost.report.ratings.charts import bars_chart
     from milepost.web.safety.problems import RefusedError
 
     table = shown.filter(pl.col("rating").is_not_null()).sort("n", descending=True)
@@ -162,10 +164,15 @@ def rating_rows(tables: SetTables, rated: RatedTable) -> list[dict[str, Any]]:
     return rows
 
 
+NAMELESS = "An event without a name"
+
+
 def events_of(games: pl.DataFrame) -> list[dict[str, Any]]:
     """Return the events of a set with their numbers, in the order in which they appear."""
     if "event" not in games.columns or games.is_empty():
         return []
+    if games["event"].null_count() == len(games):  # as of a broadcast: one event, not named
+        return [{"number": 1, "name": NAMELESS, "games": len(games)}]
     counted = (
         games.filter(pl.col("event").is_not_null())
         .group_by("event", maintain_order=True)
@@ -175,11 +182,6 @@ def events_of(games: pl.DataFrame) -> list[dict[str, Any]]:
         {"number": place, "name": row["event"], "games": row["games"]}
         for place, row in enumerate(counted.iter_rows(named=True), start=1)
     ]
-
-
-def rate_command(chosen: GameSet, *more: str) -> str:
-    """Return the command that gives the same ratings."""
-    return " ".join(["milepost rate", shlex.quote(chosen.about["file"]), "--store STORE", *more])
 
 
 def job_text(about: SetInfo) -> str:

@@ -79,7 +79,8 @@ class Guard:
                            "Open the address that the terminal shows.")  # fmt: skip
         if scope["method"] not in _SAFE and not self._is_ours(headers):
             return Problem(403, "From another site",
-                           "Only pages of this server may change something here.")  # fmt: skip
+                           "Only pages of this server may change something here, and programs "
+                           "that send its token (docs/workbench.md).")  # fmt: skip
         path = scope["path"]
         if path.startswith(_OPEN) or self._entering(scope) is not None:
             return None

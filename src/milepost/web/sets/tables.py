@@ -262,9 +262,7 @@ class SetTables:
 
     def shown(self, rated: RatedTable) -> pl.DataFrame:
         """Return ratings as people read them: players by their names as written."""
-        names = self.names()
-        players = [name for name in ("player", "opponent") if name in rated.by]
-        return rated.table.with_columns(pl.col(name).replace(names) for name in players)
+        return api.ratings.without_keys(rated.table)
 
     def game_turns(self, game_id: str, store: Path) -> pl.DataFrame:
         """Return the analysed turns of a game beside what equals do; see `milepost.game_turns`.

@@ -66,9 +66,15 @@ def environment() -> Environment:
         "points": points, "interval": interval, "number": number, "percent": percent,
         "when": when, "lasting": lasting, "query": query, "decimal": decimal,
         "state_word": state_word, "day": day, "signed": signed,
+        "python": python_text,
     }  # fmt: skip
     made.globals["footnotes_of"] = Footnotes
     return made
+
+
+def python_text(value: str | Path) -> str:
+    """Return a text or a path as Python code has it."""
+    return repr(str(value))
 
 
 class Footnotes:

@@ -1,0 +1,1 @@
+"""A deeper search of one performance, and how often honest players agree with it."""

@@ -1,0 +1,1 @@
+"""The figures of one performance: standard scores, alternatives, evidence ratio, chance, power."""

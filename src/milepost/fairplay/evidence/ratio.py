@@ -1,0 +1,374 @@
+"""The evidence ratio: how much likelier the moves are with help from the menu than without.
+
+    E = Σ_m w_m ∫ L_m(θ) π(θ) dθ / ∫ L_0(θ) π(θ) dθ
+
+over the alternatives m of `milepost.fairplay.evidence.menu`, where θ is the player's strength,
+known before the event with the uncertainty π, and every game has a strength θ_g about θ of its own:
+real games vary more than agents' do. Both are integrated out above and below alike.
+
+E is a Bayes factor with everything fixed beforehand, and therefore an *e-value*: for honest players
+its mean is 1 at most, so that it exceeds x with a probability of 1/x at most, however often one
+looks (Ville's inequality; Grünwald, de Heide & Koolen 2024, *Safe testing*). That holds on average
+over π. The *worst-case ratio* has the greatest value of the denominator over θ instead: it is
+smaller, and holds for a player of any strength.
+
+Ratings and strengths stand on a grid about the rating; on that grid the model is exact, and
+`milepost.fairplay.evidence.simulate` draws from just this model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import logsumexp
+
+from milepost.choice.spreads import Floats, Ints
+from milepost.errors import InputError
+from milepost.fairplay.evidence import menu
+from milepost.fairplay.evidence.menu import Chances
+from milepost.kernels import kernel
+
+NODES = np.arange(-1000.0, 1001.0, 50.0)
+"""Strengths that are reckoned with, as distances from the middle of what is known beforehand."""
+LEAST_SD = 60.0
+"""No rating is known better than this: the grid is too coarse for less, and so is life."""
+_LEAST_INFORMATION = 1e-12
+_PLACES = (0, 1, 3, 2, 4)
+"""Where a game's alternatives stand among the menu's schedules, in the order they are made."""
+
+
+@dataclass(frozen=True, eq=False)
+class Turns:
+    """What does not depend on the choices: the turns of one performance, game after game."""
+
+    starts: Ints
+    """Game g has the turns ``starts[g]`` to ``starts[g + 1]``."""
+    chances: Chances
+    """When help may come."""
+    prior: Floats
+    """Logarithm of the probability of each node of strength, before the event."""
+    mixing: Floats
+    """For each game, the probability of its own strength (columns) given the player's (rows)."""
+
+    def __len__(self) -> int:
+        """Return the number of turns."""
+        return int(self.starts[-1])
+
+    @property
+    def games(self) -> int:
+        """How many games there are."""
+        return len(self.starts) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """What was chosen, turn by turn."""
+
+    ln_p: Floats
+    """Logarithm of its probability for an agent at each node of strength, turns × nodes."""
+    helped: Floats
+    """Its probability for each assistant, assistants × turns."""
+
+
+def strength_prior(sd: float) -> Floats:
+    """Return the logarithms of the nodes' probabilities for a rating that is known up to `sd`."""
+    ln = -0.5 * (NODES / max(sd, LEAST_SD)) ** 2
+    answer: Floats = ln - logsumexp(ln)
+    return answer
+
+
+def game_mixing(information: Floats, dispersion: float, game_sd: float = 0.0) -> Floats:
+    """Return how each game's own strength lies about the player's.
+
+    A game's score varies φ times as much as agents' does: Var(U/I) = φ/I = 1/I + τ², so that a
+    strength of its own with τ² = (φ - 1)/I (and form besides) has the same effect.
+
+    Parameters
+    ----------
+    information
+        About the rating, of each game.
+    dispersion
+        φ of player-games.
+    game_sd
+        Form beyond φ, in rating points.
+    """
+    spare = max(dispersion - 1.0, 0.0)
+    tau = np.sqrt(spare / np.maximum(information, _LEAST_INFORMATION) + game_sd**2)
+    # Beyond the grid there is nothing; half of it is far enough for any game.
+    tau = np.clip(tau, LEAST_SD, 0.4 * NODES[-1])
+    distance = NODES[:, None] - NODES[None, :]
+    table = np.exp(-0.5 * (distance[None] / tau[:, None, None]) ** 2)
+    answer: Floats = table / table.sum(axis=2, keepdims=True)
+    return answer
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The likelihoods of all games so far: what is carried forward from round to round."""
+
+    helped: Floats
+    """Logarithm of the likelihood, schedules × assistants × shares × nodes."""
+    alone: Floats
+    """The same without help, by node."""
+    prior: Floats
+    """What was known before the event."""
+    weights: Floats
+    """Of the menu."""
+
+    @property
+    def ln_alternatives(self) -> Floats:
+        """Logarithm of the ratio of each alternative, schedules × assistants × shares."""
+        without = logsumexp(self.prior + self.alone)
+        answer: Floats = logsumexp(self.prior + self.helped, axis=-1) - without
+        return answer
+
+    @property
+    def ln_e(self) -> float:
+        """Logarithm of the evidence ratio."""
+        return float(logsumexp(np.log(self.weights) + self.ln_alternatives))
+
+    @property
+    def ln_e_worst(self) -> float:
+        """Logarithm of the worst-case ratio."""
+        above = logsumexp(np.log(self.weights) + logsumexp(self.prior + self.helped, axis=-1))
+        return float(above - self.alone.max())
+
+    @property
+    def ln_alone(self) -> float:
+        """Logarithm of the probability of the choices for an honest player."""
+        return float(logsumexp(self.prior + self.alone))
+
+
+def gather(turns: Turns, chosen: Chosen, games: int | None = None) -> Evidence:
+    """Return the evidence of all games, or of the first few.
+
+    Raises
+    ------
+    InputError
+        If the parts do not fit together.
+    """
+    if chosen.ln_p.shape != (len(turns), len(NODES)) or chosen.helped.shape[1] != len(turns):
+        raise InputError("the choices do not fit the turns")
+    table = menu.weights(chosen.helped.shape[0] - len(menu.HELPERS))
+    count = turns.games if games is None else games
+    helped, alone = log_likelihoods(turns, chosen, count)
+    return Evidence(helped, alone, turns.prior, table)
+
+
+def after_each_game(turns: Turns, chosen: Chosen) -> list[Evidence]:
+    """Return the evidence after each game, carried forward: the last one is that of all games."""
+    table = menu.weights(chosen.helped.shape[0] - len(menu.HELPERS))
+    answer: list[Evidence] = []
+    helped = np.zeros((*table.shape, len(NODES)))
+    alone = np.zeros(len(NODES))
+    for game in range(turns.games):
+        more, base = one_game(turns, chosen, game)
+        helped = helped + more
+        alone = alone + base
+        answer.append(Evidence(helped, alone, turns.prior, table))
+    return answer
+
+
+def log_likelihoods(turns: Turns, chosen: Chosen, games: int) -> tuple[Floats, Floats]:
+    """Return the summed log-likelihoods of the first games: helped, and alone."""
+    size = (len(menu.SCHEDULES), chosen.helped.shape[0], len(menu.SHARES), len(NODES))
+    helped, alone = np.zeros(size), np.zeros(len(NODES))
+    for game in range(games):
+        more, base = one_game(turns, chosen, game)
+        helped += more
+        alone += base
+    return helped, alone
+
+
+def one_game(turns: Turns, chosen: Chosen, game: int) -> tuple[Floats, Floats]:
+    """Return the log-likelihoods of one game: helped, and alone."""
+    first, last = int(turns.starts[game]), int(turns.starts[game + 1])
+    when = turns.chances
+    size = (len(menu.SCHEDULES), chosen.helped.shape[0], len(menu.SHARES), len(NODES))
+    helped, alone = np.empty(size), np.empty(len(NODES))
+    _game_likelihoods(
+        chosen.ln_p[first:last],
+        chosen.helped[:, first:last],
+        np.stack([np.ones(last - first), when.difficult[first:last], when.behind[first:last]]),
+        when.stake[first:last] / when.stake[first:last].sum(),
+        turns.mixing[game],
+        np.array(menu.SHARES),
+        menu.WITHIN_GAME,
+        helped,
+        alone,
+    )
+    return helped, alone
+
+
+@kernel
+def _game_likelihoods(
+    ln_p: Floats,
+    helped: Floats,
+    masks: Floats,
+    stake: Floats,
+    mixing: Floats,
+    shares: Floats,
+    within: float,
+    answer: Floats,
+    alone: Floats,
+) -> None:
+    """One game: the menu's log-likelihoods by the player's strength.
+
+    With ρ = e/p the ratio of a helped choice's probability to an agent's, a turn's likelihood is p
+    times 1 - q + q ρ. The first schedules part by turns (a mask each), the others by games. All of
+    it is gathered as plain products, each row with its own scale, and integrated over the game's
+    own strength by one product of matrices.
+    """
+    count, nodes = ln_p.shape
+    kinds = len(shares)
+    rows = 1 + 5 * helped.shape[0] * kinds
+    weight, scale = np.empty((rows, nodes)), np.zeros(rows)
+    base = np.zeros(nodes)
+    for t in range(count):
+        base += ln_p[t]
+    top = base.max()
+    own = np.exp(base - top)
+    weight[0] = own
+    ratio = np.empty((count, nodes))
+    row = 1
+    for k in range(helped.shape[0]):
+        single = np.zeros(nodes)
+        for t in range(count):
+            for n in range(nodes):
+                ratio[t, n] = helped[k, t] * np.exp(-ln_p[t, n])
+                single[n] += stake[t] * ratio[t, n]
+        whole = np.ones(nodes)
+        whole_scale = _product(ratio, np.ones(count), within, whole)
+        for j in range(kinds):
+            q = shares[j]
+            # every turn, difficult turns, when behind: the first, second and fourth of the menu.
+            for m in range(3):
+                weight[row] = own
+                scale[row] = _product(ratio, masks[m], q, weight[row])
+                row += 1
+            for n in range(nodes):
+                weight[row, n] = own[n] * (1.0 - q + q * single[n])
+            row += 1
+            # 1 - q + q e^w with w = ln whole + its scale: the larger part stays a plain number.
+            high = max(0.0, whole_scale)
+            alone_part, whole_part = (1.0 - q) * np.exp(-high), q * np.exp(whole_scale - high)
+            for n in range(nodes):
+                weight[row, n] = own[n] * (alone_part + whole_part * whole[n])
+            scale[row] = high
+            row += 1
+    mixed = np.dot(weight, mixing.T)
+    for n in range(nodes):
+        alone[n] = np.log(mixed[0, n]) + top
+    table = answer.reshape((5, rows // 5, nodes))
+    for row in range(1, rows):
+        for n in range(nodes):
+            table[_PLACES[(row - 1) % 5], (row - 1) // 5, n] = (
+                np.log(mixed[row, n]) + scale[row] + top
+            )
+
+
+@kernel
+def _product(ratio: Floats, mask: Floats, q: float, product: Floats) -> float:
+    """Multiply by 1 - q + q ρ of the turns of a mask; return the logarithm of what was taken out.
+
+    Eight factors stay far inside what a number can hold; then the largest is brought to 1.
+    """
+    count, nodes = ratio.shape
+    scale, pending = 0.0, 0
+    for t in range(count):
+        if mask[t] == 0.0:
+            continue
+        for n in range(nodes):
+            product[n] *= 1.0 - q + q * ratio[t, n]
+        pending += 1
+        if pending == 8 or t == count - 1:
+            top = product.max()
+            scale += np.log(top)
+            for n in range(nodes):
+                product[n] /= top
+            pending = 0
+    return scale
+
+
+@dataclass(frozen=True)
+class ShareOfTurns:
+    """How many turns may have come from an assistant, if every turn is alike."""
+
+    assistant: str
+    """Who."""
+    share: float
+    """The likeliest share."""
+    low: float
+    """Lower end of its 95 % interval."""
+    high: float
+    """Upper end."""
+
+
+_SHARE_GRID = np.concatenate([[0.0], np.linspace(0.01, 0.99, 99)])
+_DROP = 1.920729
+"""Half the 95 % point of chi-square with one degree of freedom."""
+
+
+def shares_of_turns(turns: Turns, chosen: Chosen, names: list[str]) -> list[ShareOfTurns]:
+    """Return the likeliest share of turns for each assistant, with its likelihood interval.
+
+    The player's strength and that of the games are integrated out.
+    """
+    answer = []
+    for k, name in enumerate(names):
+        ln = _share_likelihood(turns, chosen.ln_p, chosen.helped[k])
+        inside = _SHARE_GRID[ln >= ln.max() - _DROP]
+        answer.append(
+            ShareOfTurns(name, float(_SHARE_GRID[ln.argmax()]), float(inside[0]), float(inside[-1]))
+        )
+    return answer
+
+
+def _share_likelihood(turns: Turns, ln_p: Floats, helped: Floats) -> Floats:
+    answer = np.zeros((len(_SHARE_GRID), len(NODES)))
+    for game in range(turns.games):
+        at = slice(int(turns.starts[game]), int(turns.starts[game + 1]))
+        p, e = np.exp(ln_p[at]), helped[at]
+        for row, q in enumerate(_SHARE_GRID):
+            ln_g = np.log((1 - q) * p + q * e[:, None]).sum(axis=0)
+            top = ln_g.max()
+            answer[row] += np.log(turns.mixing[game] @ np.exp(ln_g - top)) + top
+    total: Floats = logsumexp(turns.prior + answer, axis=1)
+    return total
+
+
+def without_each_turn(turns: Turns, chosen: Chosen) -> Floats:
+    """Return what each turn adds to ln E: that of all turns less that without it."""
+    games = [one_game(turns, chosen, game) for game in range(turns.games)]
+    helped = np.sum([each[0] for each in games], axis=0)
+    alone = np.sum([each[1] for each in games], axis=0)
+    table = menu.weights(chosen.helped.shape[0] - len(menu.HELPERS))
+    whole = Evidence(helped, alone, turns.prior, table).ln_e
+    answer = np.empty(len(turns))
+    for game in range(turns.games):
+        first, last = int(turns.starts[game]), int(turns.starts[game + 1])
+        for t in range(first, last):
+            keep = np.array([row for row in range(first, last) if row != t], dtype=np.int64)
+            less, base = _some_turns(turns, chosen, game, keep)
+            left = Evidence(
+                helped - games[game][0] + less, alone - games[game][1] + base, turns.prior, table
+            )
+            answer[t] = whole - left.ln_e
+    return answer
+
+
+def _some_turns(turns: Turns, chosen: Chosen, game: int, rows: Ints) -> tuple[Floats, Floats]:
+    """The likelihoods of some turns of a game; nothing at all where none is left."""
+    size = (len(menu.SCHEDULES), chosen.helped.shape[0], len(menu.SHARES), len(NODES))
+    if not len(rows):
+        return np.zeros(size), np.zeros(len(NODES))
+    part = Turns(
+        np.array([0, len(rows)]),
+        Chances(
+            turns.chances.difficult[rows], turns.chances.behind[rows], turns.chances.stake[rows]
+        ),
+        turns.prior,
+        turns.mixing[game : game + 1],
+    )
+    return one_game(part, Chosen(chosen.ln_p[rows], chosen.helped[:, rows]), 0)

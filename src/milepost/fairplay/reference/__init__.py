@@ -1,0 +1,1 @@
+"""Honest people: what is measured on them, and the figures that come with the package."""

@@ -1,0 +1,1 @@
+"""Where results came from: own play, the opponents' play, and the rest."""

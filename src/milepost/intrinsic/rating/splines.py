@@ -1,0 +1,81 @@
+"""Cubic splines through evenly spaced points, many rows at once.
+
+The spline is that of `scipy.interpolate.CubicSpline` (not-a-knot ends: the first two pieces are one
+cubic, and so are the last two). It is here because all ratings need one, and loading SciPy for it
+takes longer than rating a tournament.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+
+class EvenSpline:
+    """A spline through points at even distances, or one through each row of a table."""
+
+    def __init__(self, x: Floats, y: Floats):
+        """Lay it through `y` (rows × points, or points alone) at `x`, at least four points."""
+        self.x = x
+        step = float(x[1] - x[0])
+        slopes = y @ _slope_matrix(len(x)).T / step
+        rise = (y[..., 1:] - y[..., :-1]) / step
+        bend = (slopes[..., :-1] + slopes[..., 1:] - 2.0 * rise) / step
+        # Of (x - knot)³ down to the constant: pieces last, as the points are.
+        self.c = np.stack([
+            bend / step, (rise - slopes[..., :-1]) / step - bend, slopes[..., :-1], y[..., :-1]
+        ])  # fmt: skip
+
+    def pieces(self, at: npt.ArrayLike) -> tuple[npt.NDArray[np.int64], Floats]:
+        """Return the piece in which each place lies, and how far from its beginning."""
+        places = np.asarray(at, dtype=np.float64)
+        step = self.x[1] - self.x[0]
+        piece = np.clip(((places - self.x[0]) / step).astype(np.int64), 0, len(self.x) - 2)
+        return piece, places - self.x[piece]
+
+    def __call__(self, at: npt.ArrayLike) -> Floats:
+        """Return the values at some places: of each row, if there are rows."""
+        piece, over = self.pieces(at)
+        cubic, square, line, value = self.c[..., piece]
+        answer: Floats = ((cubic * over + square) * over + line) * over + value
+        return answer
+
+    def slope(self, at: npt.ArrayLike) -> Floats:
+        """Return the derivatives at some places."""
+        piece, over = self.pieces(at)
+        cubic, square, line, _ = self.c[..., piece]
+        answer: Floats = (3.0 * cubic * over + 2.0 * square) * over + line
+        return answer
+
+    def of_rows(self, at: Floats) -> Floats:
+        """Return the value of each row at a place of its own."""
+        piece, over = self.pieces(at)
+        cubic, square, line, value = self.c[:, np.arange(len(at)), piece]
+        answer: Floats = ((cubic * over + square) * over + line) * over + value
+        return answer
+
+    def slope_of_rows(self, at: Floats) -> Floats:
+        """Return the derivative of each row at a place of its own."""
+        piece, over = self.pieces(at)
+        cubic, square, line, _ = self.c[:, np.arange(len(at)), piece]
+        answer: Floats = (3.0 * cubic * over + 2.0 * square) * over + line
+        return answer
+
+
+@cache
+def _slope_matrix(count: int) -> Floats:
+    """What makes the slopes of values at points 0, 1, 2, …: the third derivative never jumps."""
+    left, right = np.zeros((2, count, count))
+    for i in range(1, count - 1):
+        left[i, i - 1 : i + 2] = 1.0, 4.0, 1.0
+        right[i, i - 1], right[i, i + 1] = -3.0, 3.0
+    # Not-a-knot: one cubic through the first three points, and one through the last three.
+    left[0, :3] = 1.0, 0.0, -1.0
+    right[0, :3] = -2.0, 4.0, -2.0
+    left[-1, -3:] = 1.0, 0.0, -1.0
+    right[-1, -3:] = -2.0, 4.0, -2.0
+    return np.asarray(np.linalg.solve(left, right), dtype=np.float64)

@@ -1,0 +1,45 @@
+"""The board of a position that a GUI sent, and what the book has for it; nothing heavy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import chess
+
+from milepost.errors import InputError
+from milepost.games.book import OWN_BOOK, open_book
+from milepost.play.protocol import Position
+
+
+def board_of(position: Position) -> tuple[chess.Board, str | None]:
+    """Return the board of a position, and what was wrong with it; a move that is not legal ends it.
+
+    What is no position at all becomes the first position of chess: the answer shall be a move.
+    """
+    try:
+        board = chess.Board(position.fen) if position.fen else chess.Board()
+        if not board.is_valid():
+            raise InputError("not legal")
+    except ValueError:
+        return chess.Board(), f"not a position: {position.fen}"
+    for text in position.moves:
+        try:
+            move = board.parse_uci(text)
+        except ValueError:
+            return board, f"not a legal move: {text}"
+        board.push(move)
+    return board, None
+
+
+def book_moves(options: Mapping[str, str], board: chess.Board) -> list[tuple[chess.Move, float]]:
+    """Return the moves of the book that the options name, with weights; none = it has none here."""
+    if options["OwnBook"] != "true" or board.ply() >= 2 * int(options["BookDepth"]):
+        return []
+    try:
+        book = open_book(options["BookFile"] or OWN_BOOK)
+    except InputError:
+        return []  # told when the bot is made
+    try:
+        return [(move, float(weight)) for move, weight in book.entries(board)]
+    finally:
+        book.close()

@@ -1,0 +1,1 @@
+"""Pages and charts of fair-play checks."""

@@ -1,0 +1,1 @@
+"""Charts and texts of skill through time."""
