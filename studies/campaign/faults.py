@@ -81,6 +81,8 @@ class Command:
     """What is run with these arguments."""
     code: int = 0
     """The exit code of an undisturbed run."""
+    together: bool = False
+    """Whether signals go to all its processes: the server is not the one that was started."""
 
 
 def _bytes_of(folder: Path) -> str:
@@ -138,6 +140,7 @@ def commands(inputs: Path) -> dict[str, Command]:
         lambda _, o: [str(some), store, str(o / "bench"), str(o / "told.json")],
         lambda o: hashlib.sha256((o / "told.json").read_bytes()).hexdigest(),
         "from studies.campaign.serving import main; main()",
+        together=True,
     )
     engine = shutil.which("stockfish") or "/usr/games/stockfish"
     if Path(engine).exists():
@@ -211,7 +214,7 @@ def disturb(
             # Anywhere in the run, and as often near its end, where most is written.
             time.sleep(chance.uniform(*chance.choice(((0.05, 1.0), (0.6, 1.1)))) * seconds)
             number = signal.Signals[how]
-            process.strike(number, everybody=how == "SIGKILL")
+            process.strike(number, everybody=how == "SIGKILL" or command.together)
             code, text = process.end(120)
             # Python itself is still starting: then the signal has its usual effect.
             if code not in {STOPS[how], command.code, -int(number)}:

@@ -63,7 +63,9 @@ def main() -> None:
         env={**os.environ, "MILEPOST_TOKEN": TOKEN}, stdout=subprocess.DEVNULL,
     )  # fmt: skip
     try:
-        while server.poll() is None:
+        while True:
+            if server.poll() is not None:
+                sys.exit("the server ended before it answered")
             try:
                 known = _ask(home, "/api/v1/sets")
                 break
