@@ -1,6 +1,12 @@
 // What pages do beyond plain HTML: drop a file, follow a job, explore a chart. All of it works
 // without this script, by forms and by loading the page again.
 
+// A form that was sent leads elsewhere: loading this page again would call it back.
+let leaving = false;
+document.addEventListener("submit", (event) => { leaving ||= !event.defaultPrevented; });
+addEventListener("pageshow", () => { leaving = false; });
+const reload = () => { if (!leaving) location.reload(); };
+
 const drop = document.querySelector("[data-drop]");
 if (drop) {
   const input = drop.querySelector("input[type=file]");
@@ -76,16 +82,16 @@ function follow(section) {
   };
   on("snapshot", (news) => {
     if (news.state === "running") progress(news);
-    else if (!WORKING.includes(news.state)) location.reload();
+    else if (!WORKING.includes(news.state)) reload();
   });
   on("progress", progress);
   on("warning", (news) => say(news.text, true));
   on("rating", (news) => grow(news, say));
   on("state", (news) => {
-    if (news.state === "stopped") location.reload();
+    if (news.state === "stopped") reload();
   });
-  on("done", () => { stream.close(); location.reload(); });
-  on("failed", () => { stream.close(); location.reload(); });
+  on("done", () => { stream.close(); reload(); });
+  on("failed", () => { stream.close(); reload(); });
 }
 
 function lasting(seconds) {
@@ -109,7 +115,7 @@ function grow(news, say) {
   const body = document.querySelector("[data-ratings]");
   if (!body) {
     // The first ratings: the page brings the table.
-    location.reload();
+    reload();
     return;
   }
   const count = new Intl.NumberFormat("en");
@@ -132,7 +138,7 @@ function grow(news, say) {
     told.textContent = `${count.format(news.turns)} turns are rated` + (news.missing
       ? `; ${count.format(news.missing)} are not scored yet, and the intervals will narrow.` : ".");
   }
-  if (news.rows.some((row) => !body.querySelector(`[data-player="${row.id}"]`))) location.reload();
+  if (news.rows.some((row) => !body.querySelector(`[data-player="${row.id}"]`))) reload();
 }
 
 // A chart can be explored: Vega, which comes with this server, draws it with values at each mark.
