@@ -170,7 +170,7 @@ def test_code_and_message_of_a_stop(when: str, tmp_path: Path) -> None:
 def test_a_stop_before_the_command_is_begun() -> None:
     stopped = (
         "import os, signal, milepost.cli.app as app\n"
-        "app.app = lambda: os.kill(os.getpid(), signal.SIGTERM)\n"
+        "app._with_one_command = lambda _: lambda: os.kill(os.getpid(), signal.SIGTERM)\n"
         "app.main()"
     )
     done = subprocess.run([sys.executable, "-c", stopped], capture_output=True, check=False)
