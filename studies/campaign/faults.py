@@ -19,8 +19,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import polars as pl
+from studies.campaign import serving
 from studies.campaign.kinds import DATA
-from studies.campaign.warm import Running
+from studies.campaign.warm import Program, Running, command_line
 
 FAMOUS = DATA / "famous_games.pgn"
 SAMPLE = DATA / "sample"
@@ -50,11 +51,6 @@ for line in sys.stdin:
             print(f"info depth 1 {{told}}")
         print(f"bestmove {{moves[0]}}", flush=True)
 """
-HASTY = (
-    "import milepost.analysis.run.run as run; run.SAVE_SECONDS = 0.2; "
-    "from milepost.cli.app import main; main()"
-)
-"""The command line, storing finished positions often, so that kills strike between shards."""
 
 
 @dataclass
@@ -77,7 +73,7 @@ class Command:
     """Its arguments, given the folder of inputs and that of outputs."""
     digest: Callable[[Path], str]
     """What must be the same in the end."""
-    program: str = HASTY
+    program: Program = command_line
     """What is run with these arguments."""
     code: int = 0
     """The exit code of an undisturbed run."""
@@ -139,7 +135,7 @@ def commands(inputs: Path) -> dict[str, Command]:
         "serve",
         lambda _, o: [str(some), store, str(o / "bench"), str(o / "told.json")],
         lambda o: hashlib.sha256((o / "told.json").read_bytes()).hexdigest(),
-        "from studies.campaign.serving import main; main()",
+        serving.main,
         together=True,
     )
     engine = shutil.which("stockfish") or "/usr/games/stockfish"
@@ -188,7 +184,7 @@ def make_inputs(folder: Path, times: int) -> None:
     engine.chmod(0o755)
 
 
-def _run(words: list[str], program: str = HASTY) -> tuple[int, str, float]:
+def _run(words: list[str], program: Program = command_line) -> tuple[int, str, float]:
     begun = time.monotonic()
     process = Running(words, program)
     code, told = process.end(600)

@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from studies.campaign.faults import HASTY, Command, Fault, commands, make_inputs
-from studies.campaign.warm import Running
+from studies.campaign.faults import Command, Fault, commands, make_inputs
+from studies.campaign.warm import Running, command_line
 
 NO_LIMITS = ("check", "serve", "match", "calibrate")
 """Commands that need more room from the start, or end with 1 for another reason."""
@@ -134,8 +134,10 @@ def _disk(options: str) -> Iterator[Path | None]:
 def _run(
     command: Command, inputs: Path, out: Path, before: str = "", **around: str
 ) -> tuple[int, str]:
+    program = command.program
+    begin = f"from {program.__module__} import {program.__name__} as begin; begin()"
     done = subprocess.run(
-        [sys.executable, "-c", before + command.program, *command.words(inputs, out)],
+        [sys.executable, "-c", before + begin, *command.words(inputs, out)],
         capture_output=True, check=False, text=True, env={**os.environ, **around},
     )  # fmt: skip
     return done.returncode, done.stderr
@@ -251,8 +253,8 @@ def together(inputs: Path) -> tuple[str, str | None]:
     """Two analyses of the same games into one store."""
     command = commands(inputs)["analyse"]
     with _folder() as alone, _folder() as both:
-        Running(command.words(inputs, alone), HASTY).end(600)
-        running = [Running(command.words(inputs, both), HASTY) for _ in range(2)]
+        Running(command.words(inputs, alone), command_line).end(600)
+        running = [Running(command.words(inputs, both), command_line) for _ in range(2)]
         ends = [each.end(600) for each in running]
         if any(code for code, _ in ends):
             return "analyse", str(ends)

@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 PRELOADED = (
@@ -20,19 +21,32 @@ PRELOADED = (
 )  # fmt: skip
 
 
-def run_here(program: str, words: list[str], errors: str) -> None:
+Program = Callable[[], None]
+"""A function that a process can import by its name."""
+
+
+def command_line() -> None:
+    """Be the command line, storing finished positions often: kills then strike between shards."""
+    from milepost.analysis.run import run
+    from milepost.cli.app import main
+
+    run.SAVE_SECONDS = 0.2
+    main()
+
+
+def run_here(program: Program, words: list[str], errors: str) -> None:
     """Be the command: a session of its own, nothing on the screen, messages to a file."""
     os.setsid()
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     os.dup2(os.open(errors, os.O_WRONLY | os.O_CREAT), 2)
     sys.argv = ["milepost", *words]
-    exec(program, {"__name__": "campaign"})  # noqa: S102
+    program()
 
 
 class Running:
     """A command that runs."""
 
-    def __init__(self, words: list[str], program: str):
+    def __init__(self, words: list[str], program: Program):
         """Start it."""
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(list(PRELOADED))
