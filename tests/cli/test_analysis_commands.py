@@ -456,7 +456,8 @@ def test_the_key_of_quick_stays(tmp_path: Path) -> None:
 def test_interrupting_and_killing_while_games_are_read(tmp_path: Path) -> None:
     program = make_engine(tmp_path / "engine")
     many = tmp_path / "many.pgn"
-    many.write_text(FAMOUS.read_text(encoding="utf-8") * 200, encoding="utf-8")
+    # Reading so many takes half a minute, so that a strike after two seconds meets it.
+    many.write_text(FAMOUS.read_text(encoding="utf-8") * 3000, encoding="utf-8")
     command = [sys.executable, "-m", "milepost", "analyse", str(many), "--engine", str(program)]
     command += ["--store", str(tmp_path / "s"), "-j", "2"]
     environment = os.environ | {"TMPDIR": str(tmp_path)}

@@ -176,3 +176,16 @@ def test_a_stop_before_the_command_is_begun() -> None:
     done = subprocess.run([sys.executable, "-c", stopped], capture_output=True, check=False)
     assert done.returncode == 143
     assert done.stderr.decode().strip() == "milepost: terminated; nothing was begun"
+
+
+@pytest.mark.parametrize("how", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_stop_after_the_command_has_ended_changes_nothing(how: str) -> None:
+    # Registered before the command line runs, so called after what that registers.
+    stopped = (
+        "import atexit, os, signal, milepost.cli.app as app\n"
+        f"atexit.register(lambda: os.kill(os.getpid(), signal.{how}))\n"
+        "app._with_one_command = lambda _: lambda: None\n"
+        "app.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", stopped], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")

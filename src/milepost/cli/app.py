@@ -7,6 +7,7 @@ listed in docs/exit_codes.md.
 
 from __future__ import annotations
 
+import atexit
 import copy
 import os
 import signal
@@ -91,6 +92,12 @@ class _StopSignals:
         signal.signal(number, signal.SIG_IGN)
         self.word, self.code = _STOPS[signal.Signals(number).name], 128 + number
         raise KeyboardInterrupt
+
+    def ignore(self) -> None:
+        """Let no signal change the exit code of a command that has ended."""
+        for name in ("SIGINT", *_STOPS):
+            if (number := getattr(signal, name, None)) is not None:
+                signal.signal(number, signal.SIG_IGN)
 
 
 _stops = _StopSignals()
@@ -200,6 +207,8 @@ def _with_one_command(words: list[str]) -> typer.Typer:
 def main() -> None:
     """Run the command line."""
     _stops.listen()
+    # Python takes a moment to close down what was imported. All is done and said by then.
+    atexit.register(_stops.ignore)
     # Our matrices are small: threads of the linear algebra only wait for each other (a mixed model
     # took ten times as long on two busy cores), and their number could change the last digit.
     # Numba's and Polars' threads, which do share out work, have settings of their own.
