@@ -83,6 +83,7 @@ class DuplicateFinder:
     def __init__(self) -> None:
         self._seen: defaultdict[int, SeenDigests] = defaultdict(SeenDigests)
         self._kept_for: dict[int, int] = {}
+        self._known = pl.DataFrame(schema={"name": pl.String, "signed": pl.String})
 
     def find(self, games: pl.DataFrame, first_place: int) -> Iterator[Duplicate]:
         """Yield the games of this frame that came before, in this frame or an earlier one.
@@ -94,11 +95,13 @@ class DuplicateFinder:
         first_place
             The place of the first of them in the order of all games.
         """
-        signed = games.with_row_index("_row")
-        for side in ("white", "black"):
-            names = games[side].unique()
-            known = pl.DataFrame({side: names, f"_{side}": name_signatures(names)})
-            signed = signed.join(known, on=side, how="left", maintain_order="left")
+        known = self._signatures_of(games)
+        signed = games.with_row_index("_row").with_columns(
+            games.select(pl.col(side).alias("name"))
+            .join(known, on="name", how="left", maintain_order="left")["signed"]
+            .alias(f"_{side}")
+            for side in ("white", "black")
+        )
         found: dict[int, tuple[int, str]] = {}
         rules = self._rules(games.columns)
         for number, (rule, condition, columns) in enumerate(rules):
@@ -112,6 +115,15 @@ class DuplicateFinder:
             # The record that it repeats may itself repeat an earlier one.
             self._kept_for[place] = self._kept_for.get(first, first)
             yield Duplicate(place, self._kept_for[place], rule)
+
+    def _signatures_of(self, games: pl.DataFrame) -> pl.DataFrame:
+        """Names and what sources agree on of them; each is worked out once."""
+        names = pl.concat([games["white"], games["black"].alias("white")]).unique()
+        new = names.filter(~names.is_in(self._known["name"].implode()))
+        if len(new):
+            signed = pl.DataFrame({"name": new, "signed": name_signatures(new)})
+            self._known = pl.concat([self._known, signed])
+        return self._known
 
     @staticmethod
     def _rules(columns: list[str]) -> Iterator[tuple[str, pl.Expr, list[str]]]:

@@ -252,8 +252,10 @@ def results_of_stream(stream: GameStream, *, require_moves: bool) -> Iterator[pl
     for games in stream.frames():
         stream.summary.findings["no moves"] += int((games["full_moves"] == 0).sum())
         kept = games.filter(pl.col("full_moves") > 0) if require_moves else games
-        results = results_of_games(kept)
-        unnamed = int((~are_named(kept)).sum())
+        # Who has no name has no key.
+        named = kept["white_key"].is_not_null() & kept["black_key"].is_not_null()
+        results = results_of_games(kept, named=named)
+        unnamed = len(kept) - int(named.sum())
         stream.summary.findings["no name"] += unnamed
         stream.summary.findings["no result"] += max(0, len(kept) - len(results) - unnamed)
         stream.summary.findings["no date"] += results["time"].null_count()

@@ -224,7 +224,8 @@ class ByteSource:
     """The decompressed bytes of a file: all that can be had before a failure, which names it."""
 
     def __init__(self, raw: io.BufferedReader, name: str):
-        self.compression = compression_of(raw.peek(4)[:4])
+        first_bytes = raw.peek(4)[:4]
+        self.compression = compression_of(first_bytes)
         """gz, bz2, zst or `None`."""
         self._raw = raw
         self._read: Callable[[int], bytes] = raw.read
@@ -237,6 +238,9 @@ class ByteSource:
             self._read = _ZstdReader(raw).read
         self._name = name
         self._failure: Exception | None = None
+        # A download that was broken off at once: even nothing takes some bytes when compressed.
+        if not first_bytes and name.lower().endswith(COMPRESSED):
+            self._failure = EOFError("it is empty")
         # What one failing step had already decompressed is lost with it: small pieces.
         self._piece_bytes = _PIECE_BYTES if self.compression else _PLAIN_BYTES
 

@@ -209,3 +209,13 @@ def test_damaged_gzip_after_good_games_is_told(tmp_path: Path) -> None:
     assert len(games) > 0
     assert errors["kind"].to_list()[0] == "unreadable"
     assert io.BytesIO(packed).read(2) == b"\x1f\x8b"
+
+
+@pytest.mark.parametrize("ending", [".gz", ".bz2", ".zst"])
+def test_a_compressed_file_without_a_byte_is_told(tmp_path: Path, ending: str) -> None:
+    empty, good = tmp_path / f"empty.pgn{ending}", tmp_path / "good.pgn"
+    empty.write_bytes(b"")
+    good.write_bytes(game(1))
+    games, errors = read_games([empty, good])
+    assert len(games) == 1
+    assert errors["reason"].to_list() == [f"{empty} is damaged or cut: it is empty"]

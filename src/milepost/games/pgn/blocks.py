@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from milepost.errors import InputError
-from milepost.games.pgn.boundaries import Positions, find_games
+from milepost.games.pgn.boundaries import Positions, find_games, scan_kernel
 from milepost.io.progress import Progress, Report
 from milepost.io.sources import BadBytesError, Readable, Source, open_bytes
 from milepost.io.work import DigestingStream
@@ -26,6 +26,9 @@ MAX_GAME_BYTES = 8 << 20
 
 The scan takes up to some 40 bytes for each byte of it, where every byte is a line end.
 """
+
+WORTH_COMPILED = 100 << 20
+"""Bytes of input from which on it pays to load the compiled scan."""
 
 _BOM_UTF8 = b"\xef\xbb\xbf"
 _BOMS_UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -292,6 +295,8 @@ def cut_chunks(
     """
     number = 0
     total = None if any(s.size is None for s in sources) else sum(s.size or 0 for s in sources)
+    if total is None or total >= WORTH_COMPILED:
+        scan_kernel(load=True)
     read_before = 0
     for source in sources:
         last_line = 1

@@ -22,14 +22,18 @@ test asserts it on real ones.
 
 from __future__ import annotations
 
+import importlib
 import re
+import sys
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Positions = NDArray[np.int64]
 
+_COMPILED = "milepost.games.pgn.scan_kernel"
 _BLANK, _TAG, _TEXT, _REMARK = 0, 1, 2, 3
 _EVENT_TAG = re.compile(rb"\[Event[ \t]")
 _TAG_PAIR = re.compile(rb'\[[A-Za-z0-9][A-Za-z0-9_+#=:-]*\s*"[^\r\n]*?"\s*\]')
@@ -63,6 +67,16 @@ class Found:
         return cls(none, none, none, line_ends)
 
 
+def scan_kernel(*, load: bool = False) -> Any:
+    """Return the compiled scan, None where nobody has asked to load it.
+
+    Loading it takes half a second: see `milepost.games.pgn.blocks.WORTH_COMPILED`.
+    """
+    if load:
+        importlib.import_module(_COMPILED)
+    return sys.modules.get(_COMPILED)
+
+
 def find_games(text: bytes, whole: int | None = None) -> Found:
     """Find the games in `text`, which begins where a game may begin, or in its first bytes.
 
@@ -70,6 +84,8 @@ def find_games(text: bytes, whole: int | None = None) -> Found:
     applied line by line only where it is not.
     """
     data = np.frombuffer(text, dtype=np.uint8)[:whole]
+    if (compiled := scan_kernel()) is not None and (scanned := compiled.scan_plain(data)):
+        return Found(*scanned)
     newlines = np.flatnonzero(data == 0x0A)
     line_starts = np.concatenate(([0], newlines + 1))
     if line_starts[-1] == len(data):

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milepost.games.pgn.blocks import Block
-from milepost.games.pgn.boundaries import Positions, comment_is_open
+from milepost.games.pgn.boundaries import Positions, comment_is_open, scan_kernel
 from milepost.games.pgn.tags import decode
 
 # So many digits at most: longer numbers are damage, and would not fit the columns.
@@ -243,8 +243,15 @@ def last_move_numbers(block: Block) -> Positions:
     """
     data = np.frombuffer(block.text, dtype=np.uint8)
     ends = block.ends
-    numbers = _numbers_in_tails(data, block.movetexts, ends)
     text = block.text
+    compiled = scan_kernel()
+    if compiled is not None and block.tag_starts is not None:
+        found: Positions = np.empty(len(block), dtype=np.int64)
+        compiled.find_last_numbers(data, block.movetexts, ends, found)
+        for game in np.flatnonzero(found < 0).tolist():
+            found[game] = _last_number(text[int(block.movetexts[game]) : int(ends[game])])
+        return found
+    numbers = _numbers_in_tails(data, block.movetexts, ends)
     # Comments and variations hold numbers of their own.
     careful = _hold(text, data, block, b"(") | _hold(text, data, block, b";")
     careful |= block.tag_starts is None  # lines of remarks: a plain block has none

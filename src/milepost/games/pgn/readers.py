@@ -249,8 +249,8 @@ def read_headers(batch: Batch) -> Frames:
     pieces = []
     doubts: dict[int, list[str]] = {}
     games_before = 0
-    for chunk in batch.chunks:
-        block = chunk.block()
+    blocks = [chunk.block() for chunk in batch.chunks]
+    for chunk, block in zip(batch.chunks, blocks, strict=True):
         columns, doubtful = tag_columns(block, HEADER_TAGS)
         doubts |= {games_before + number: reasons for number, reasons in doubtful.items()}
         games_before += len(block)
@@ -258,10 +258,10 @@ def read_headers(batch: Batch) -> Frames:
         found["full_moves"] = pl.Series(last_move_numbers(block), dtype=pl.Int32)
         found["line"] = pl.Series(block.lines, dtype=pl.Int64)
         found["source"] = pl.Series([chunk.source]).new_from_index(0, len(block))
-        found["result_token"] = _result_tokens(found["result"], block)
         pieces.append(pl.DataFrame(found))
     raw = pl.concat(pieces)
-    games = tidy_tags(raw.with_columns(_variants(raw["variant"])))
+    tokens = _result_tokens(raw["result"], blocks)
+    games = tidy_tags(raw.with_columns(_variants(raw["variant"]), tokens))
 
     about = ["source", "line", "white", "black", "event", "date"]
     errors = []
@@ -282,14 +282,18 @@ def read_headers(batch: Batch) -> Frames:
     return {"games": kept.select(HEADER_COLUMNS), "errors": errors_table(errors)}
 
 
-def _result_tokens(results: pl.Series, block: Block) -> pl.Series:
+def _result_tokens(results: pl.Series, blocks: list[Block]) -> pl.Series:
     """The result behind the moves, looked at only where the tags give none."""
-    tokens = pl.Series("result_token", dtype=pl.String).extend_constant(None, len(block))
-    unsettled = (~results.is_in(RESULTS).fill_null(False)).arg_true().to_list()
-    if not unsettled:
+    tokens = pl.Series("result_token", dtype=pl.String).extend_constant(None, len(results))
+    unsettled = (~results.is_in(RESULTS).fill_null(False)).arg_true().to_numpy()
+    if not len(unsettled):
         return tokens
-    ends = block.ends
-    found = [result_token(block.text[block.movetexts[n] : ends[n]]) for n in unsettled]
+    begins = np.cumsum([0, *map(len, blocks)])
+    found: list[str | None] = []
+    for block, begin, end in zip(blocks, begins, begins[1:], strict=False):
+        ends = block.ends
+        here = (unsettled[(unsettled >= begin) & (unsettled < end)] - begin).tolist()
+        found += [result_token(block.text[block.movetexts[n] : ends[n]]) for n in here]
     return tokens.scatter(unsettled, pl.Series(found, dtype=pl.String))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,7 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from milepost.games.pgn.blocks import Block
-from milepost.games.pgn.boundaries import Positions
+from milepost.games.pgn.boundaries import Positions, scan_kernel
 
 TAG_COLUMNS = {
     "Event": "event",
@@ -117,6 +118,8 @@ def tag_columns(
     if block.tag_starts is None or block.tag_ends is None:
         odd[:] = True
         values = pl.Series(dtype=pl.String).extend_constant(None, len(block) * len(names))
+    elif (compiled := scan_kernel()) is not None:
+        values = _values_by(compiled, block, block.tag_starts, block.tag_ends, names, odd)
     else:
         values = _plain_values(block, block.tag_starts, block.tag_ends, names, odd)
 
@@ -188,6 +191,28 @@ def _plain_values(
     offsets[0:-2:2], offsets[1:-2:2] = begins, ends
     offsets[-2:] = len(text)
     return _taken(text, offsets, place)
+
+
+def _values_by(
+    compiled: Any,
+    block: Block,
+    line_starts: Positions,
+    line_ends: Positions,
+    names: Sequence[str],
+    odd: NDArray[np.bool_],
+) -> pl.Series:
+    """Do what `_plain_values` does by the compiled scan."""
+    odd[:] = b"\t" in block.text
+    wanted = [f"{name} ".encode("ascii") for name in names]
+    offsets: Positions = np.empty(2 * len(line_starts) + 2, dtype=np.int64)
+    place: Positions = np.full(len(block) * len(names), -1, dtype=np.int64)
+    count = compiled.find_values(
+        np.frombuffer(block.text, dtype=np.uint8), block.starts, line_starts, line_ends,
+        np.frombuffer(b"".join(wanted), dtype=np.uint8), np.cumsum([*map(len, wanted)]),
+        _LONGEST_HEAD, offsets, place, odd,
+    )  # fmt: skip
+    offsets[2 * count : 2 * count + 2] = len(block.text)
+    return _taken(block.text, offsets[: 2 * count + 2], place)
 
 
 def _game_of(games: Positions, lines: Positions) -> Positions:

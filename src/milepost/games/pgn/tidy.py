@@ -178,14 +178,17 @@ def _has_values(frame: pl.DataFrame, name: str) -> bool:
 def _by_distinct(
     frame: pl.DataFrame, columns: list[str], expressions: list[pl.Expr]
 ) -> pl.DataFrame:
-    """Add expressions over a few columns, worked out once for each distinct row of them."""
+    """Add expressions over a few columns, worked out once for each distinct row of them.
+
+    Other columns that the expressions name hold no values.
+    """
     names = [expression.meta.output_name() for expression in expressions]
-    distinct = frame.unique(columns)
+    # Only these columns are joined: carrying the others along costs more than the rest.
+    given = frame.select(columns)
+    empty = {root for each in expressions for root in each.meta.root_names()} - set(columns)
+    distinct = given.unique().with_columns(pl.lit(None, pl.String).alias(name) for name in empty)
     values = distinct.select(
         *columns, *(each.alias(f"_{name}") for each, name in zip(expressions, names, strict=True))
     )
-    return (
-        frame.join(values, on=columns, how="left", nulls_equal=True, maintain_order="left")
-        .drop(names, strict=False)
-        .rename({f"_{name}": name for name in names})
-    )
+    found = given.join(values, on=columns, how="left", nulls_equal=True, maintain_order="left")
+    return frame.with_columns(found[f"_{name}"].alias(name) for name in names)

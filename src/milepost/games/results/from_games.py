@@ -13,13 +13,15 @@ from milepost.games.players.names import normalise_names
 from milepost.tables import GAMES, RESULTS, as_frame
 
 
-def results_of_games(games: Any) -> pl.DataFrame:
+def results_of_games(games: Any, *, named: pl.Series | None = None) -> pl.DataFrame:
     """Return the results of a games table; games without a result or a player's name are left out.
 
     Parameters
     ----------
     games
         A games table, or the headers of one (polars, pandas, Arrow). White is player_1.
+    named
+        For which games both players have a name, if that is known [default: `are_named`].
 
     Returns
     -------
@@ -41,7 +43,8 @@ def results_of_games(games: Any) -> pl.DataFrame:
             frame = frame.with_columns(pl.col(side).alias(f"{side}_key"))
         if f"{side}_name" not in frame.columns:
             frame = frame.with_columns(pl.col(side).alias(f"{side}_name"))
-    found = frame.filter(pl.col("result").is_in(KNOWN_RESULTS), are_named(frame)).with_columns(
+    with_names = are_named(frame) if named is None else named
+    found = frame.filter(pl.col("result").is_in(KNOWN_RESULTS), with_names).with_columns(
         time_of_dates().alias("time"),
         time_known().alias("time_known"),
         pl.coalesce("white_key", "white").alias("player_1"),
@@ -61,7 +64,9 @@ def results_of_games(games: Any) -> pl.DataFrame:
 
 def are_named(games: pl.DataFrame) -> pl.Series:
     """Return for which games both players have a name: all the nameless are not one person."""
-    named = [normalise_names(games[side]).is_not_null() for side in ("white", "black")]
+    names = pl.concat([games["white"], games["black"].alias("white")]).unique()
+    nobody = names.filter(normalise_names(names).is_null())
+    named = [~games[side].is_in(nobody, nulls_equal=True) for side in ("white", "black")]
     return named[0] & named[1]
 
 

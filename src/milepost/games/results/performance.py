@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.optimize import brentq
 from scipy.special import expit, ndtri
 
 from milepost.tables import RESULTS
@@ -71,6 +70,7 @@ def _performance(
 ) -> tuple[float | None, float | None, float | None]:
     if not len(opponents) or points <= 0.0 or points >= len(opponents):
         return None, None, None
+    from scipy.optimize import brentq
 
     def surplus(rating: float) -> float:
         return float(expit(_STEEP * (rating - opponents)).sum() - points)
