@@ -29,11 +29,11 @@ from milepost.fairplay.evidence.simulate import Simulator, weighed_draws
 from milepost.fairplay.performances import Board, Performance, make_board, performance, performances
 from milepost.fairplay.reference.honest import HonestPlayers, honest_players
 from milepost.fairplay.reference.measure import LEAST_GAMES, enough_turns, reference_rows
-from milepost.fairplay.screen import LEAST_TURNS, event_as_a_whole, screen
+from milepost.fairplay.screen import LEAST_TURNS, event_as_a_whole, quantile_band, screen
+from milepost.report.charts import save_chart
+from milepost.report.check.charts import qq_chart
 
 LEAST_TURNS_OF_A_GAME = 15
-REFERENCE_DRAWS = 250
-"""Honest draws, and as many helped ones, that the p of simulated people is read off."""
 
 
 def boards(given: argparse.Namespace, part: str) -> Iterator[tuple[str, Board, mp.Decisions]]:
@@ -105,10 +105,21 @@ def study_honest(given: argparse.Namespace) -> dict[str, Any]:
     ]
     rows = rows.with_columns(pl.Series("p", printed))
     games = _player_games(found)
+    if given.plot:
+        save_chart(qq_chart(quantile_band(rows["z"].to_numpy()), who="these events"), given.plot)
+    new = ~pl.col("event").is_in(given.earlier)
+    fresh = {}
+    if given.earlier and len(rows.filter(new)):
+        fresh = {
+            "performances": summary(rows.filter(new), "p_model"),
+            "player_games": summary(games.filter(new), "p_model"),
+        }
     return {
         "calibration": given.calibration,
         "part": given.part,
         "events": sorted(found),
+        "looked_at_before": sorted(given.earlier),
+        "without_those": fresh,
         "performances": summary(rows, "p_model"),
         "printed_p": [share_row(rows["p"].to_numpy(), level) for level in (0.05, 0.01)],
         "player_games": summary(games, "p_model"),
@@ -119,6 +130,7 @@ def study_honest(given: argparse.Namespace) -> dict[str, Any]:
         "events_as_a_whole": _whole_events(found),
         "quantiles": np.sort(rows["z"].to_numpy()).round(3).tolist(),
         "over_performers": _over_performers(found, scores),
+        "winners": _winners(found),
     }
 
 
@@ -134,7 +146,7 @@ def _player_games(found: Mapping[str, Board]) -> pl.DataFrame:
     from scipy.stats import norm
 
     rows = []
-    for board in found.values():
+    for name, board in found.items():
         ids = board.table["game_id"].to_numpy()
         for real in performances(board):
             for game in real.game_ids:
@@ -142,8 +154,8 @@ def _player_games(found: Mapping[str, Board]) -> pl.DataFrame:
                 if len(one) >= LEAST_TURNS_OF_A_GAME:
                     z = one.scored.combined
                     rows.append(
-                        {"elo": one.rating, "turns": len(one), "z": z, "ln_e": one.evidence.ln_e,
-                         "p_model": float(norm.sf(z))}
+                        {"event": name, "elo": one.rating, "turns": len(one), "z": z,
+                         "ln_e": one.evidence.ln_e, "p_model": float(norm.sf(z))}
                     )  # fmt: skip
     return pl.DataFrame(rows)
 
@@ -229,6 +241,21 @@ def _whole_events(found: Mapping[str, Board]) -> list[dict[str, Any]]:
     return answer
 
 
+def _winners(found: Mapping[str, Board]) -> list[dict[str, Any]]:
+    """The players with most points of each event."""
+    rows = []
+    for event, board in found.items():
+        games = board.table.unique(["mover", "game_id"]).group_by("mover")
+        points = games.agg(pl.col("score").sum()).sort("score", "mover", descending=True)
+        real = performance(board, points["mover"][0])
+        index = screen(real)
+        rows.append(
+            {"event": event, "points": points["score"][0], "elo": real.rating,
+             "turns": len(real), "index": index.index, "e": float(np.exp(index.ln_e))}
+        )  # fmt: skip
+    return rows
+
+
 def _over_performers(
     found: Mapping[str, Board], scores: Mapping[tuple[str, str], float]
 ) -> list[dict[str, float]]:
@@ -278,7 +305,7 @@ def study_simulated(given: argparse.Namespace) -> dict[str, Any]:
     compared_with = 0.0
     for number, each in enumerate(real[: given.most]):
         simulator = Simulator(each)
-        weighed = weighed_draws(simulator, rng, REFERENCE_DRAWS)
+        weighed = weighed_draws(simulator, rng, given.reference)
         compared_with += weighed.weights.sum() ** 2 / (weighed.weights**2).sum()
         drawn = simulator.draw(given.draws // given.most, rng)
         ps += [weighed.tail("ln_e", value)[0] for value in drawn.ln_e]
@@ -294,7 +321,9 @@ def study_simulated(given: argparse.Namespace) -> dict[str, Any]:
         "performances": len(p),
         "p": [share_row(p, level) for level in (0.5, 0.1, 0.05, 0.01)],
         "compared_with": compared_with,
+        "reference_draws": given.reference,
         "ks_p": float(kstwobign.sf(np.sqrt(size) * distance)),
+        "ks_p_as_if_exact": float(kstest(p, "uniform").pvalue),
         "ks_distance": distance,
         "e_mean": float(e.mean()),
         "e_se": float(e.std() / np.sqrt(len(e))),
@@ -320,8 +349,16 @@ def main() -> None:
     parser.add_argument("--calibration", default="stockfish15.1-bullet")
     parser.add_argument("--part", default="test", choices=["estimate", "test"])
     parser.add_argument("--events", nargs="*", default=[])
+    parser.add_argument(
+        "--earlier", nargs="*", default=[], help="events that were looked at before, for honest"
+    )
+    parser.add_argument("--plot", type=Path, help="where the QQ plot of honest goes")
     parser.add_argument("--most", type=int, default=12, help="performances of a rating")
     parser.add_argument("--draws", type=int, default=10_000)
+    parser.add_argument(
+        "--reference", type=int, default=1000,
+        help="honest draws, and as many helped ones, that the p of simulated people is read off",
+    )  # fmt: skip
     parser.add_argument("--seed", type=int, default=2011)
     parser.add_argument("-o", "--output", type=Path)
     given = parser.parse_args()

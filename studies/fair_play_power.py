@@ -44,6 +44,8 @@ ELOS = (1600, 2000, 2400)
 NEAR = 150
 """Performances within so many points stand for a rating."""
 LEAST_TURNS_OF_A_GAME = 15
+ENOUGH = 0.95
+"""A helper counts on a performance whose turns have so many of its moves."""
 REPEATS = 12
 """Replacements of the same performance."""
 AT_1 = 2.326
@@ -114,6 +116,11 @@ def others_of(store: Path, found: mp.Decisions, board: Board) -> Ints:
     )
 
 
+def _known(best: Ints) -> bool:
+    """Whether enough moves of a helper are there."""
+    return bool((best >= 0).mean() >= ENOUGH)
+
+
 def replacements(
     part: Performance, others: Mapping[str, Ints], rng: np.random.Generator
 ) -> Iterator[tuple[str, Ints]]:
@@ -121,7 +128,7 @@ def replacements(
     played = part.board.spreads.chosen[part.rows]
     stake = part.turns.chances.stake
     for who, best in ((OWN, np.zeros_like(played)), *others.items()):
-        if (best < 0).mean() > 0.05:
+        if not _known(best):
             continue
         move = np.where(best < 0, played, best)
         for share in SHARES:
@@ -198,9 +205,15 @@ def study(given: argparse.Namespace) -> dict[str, Any]:
                 for part in parts_of(real, games):
                     known[games].add(part)
             near = [elo for elo in ELOS if abs(real.rating - elo) <= NEAR]
-            if near and real.games >= max(GAMES) - 1 and len(picked[near[0]]) < given.most:
+            if near and real.games >= max(GAMES) - 1:
                 picked[near[0]].append((real, others))
         tell(f"{name}: {[len(each) for each in picked.values()]}")
+    for chosen in picked.values():
+        # Those first on whose turns most helpers' moves are known; else as they stand.
+        chosen.sort(
+            key=lambda each: -sum(_known(moves[each[0].rows]) for moves in each[1].values())
+        )
+        del chosen[given.most :]
     rows: list[dict[str, Any]] = []
     for elo, chosen in picked.items():
         for games in GAMES:
@@ -256,6 +269,8 @@ def page(figures: Sequence[dict[str, Any]]) -> str:
             f"people behind the one at 1 in 1,000: {each['draws']} and as many, for each "
             "performance."
         )
+        if each.get("note"):
+            lines += ["", each["note"]]
         for who in each.get("helpers", [OWN]):
             for rate, title in (("1e-2", "1 in 100"), ("1e-3", "1 in 1,000")):
                 mine = {(r["elo"], r["games"], r["help"]): r for r in each["rows"]

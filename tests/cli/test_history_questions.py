@@ -70,7 +70,9 @@ def test_compare_says_it_in_a_sentence(saved: Path) -> None:
     code, shown, told = run("compare", saved, "fischer@1972", "spassky@1970", "--scale", "elo")
     assert code == 0
     assert shown.startswith("Chance that Fischer, Robert (1972) was stronger: ")
-    assert "Elo" in shown.splitlines()[2]
+    assert shown.splitlines()[0].endswith("%")
+    assert "±: one standard deviation." in shown
+    assert any(line.split() == ["who", "Elo", "±"] for line in shown.splitlines())
     assert "warning: using Fischer, Robert; other matches around 1972: Fischer (" in told
     assert "perhaps the same person spelled differently (milepost history --aliases" in told
 

@@ -84,6 +84,15 @@ def test_values_that_are_not_best_first_are_told(decisions: pl.DataFrame, tmp_pa
     assert "decisions are not best first" in done.stderr.decode()
 
 
+def test_billions_of_unlisted_options_take_no_memory(
+    decisions: pl.DataFrame, tmp_path: Path
+) -> None:
+    path = tmp_path / "table.parquet"
+    decisions.with_columns(unlisted=pl.lit(2_000_000_000)).write_parquet(path)
+    told = failed_in_a_line(run_inside("rate", path, *FORCED, "-q"))
+    assert "a decision with 2,000,000,000 unlisted options" in told
+
+
 @pytest.mark.parametrize(
     ("content", "told"),
     [

@@ -176,6 +176,7 @@ def full_test(
         "without fast early moves", "rating after the event: 2231",
     )  # fmt: skip
     stub: Any = Stub(player, turns, games)
+    stub.evidence = SimpleNamespace(ln_menu=ln_e + 0.2, ln_counts=ln_e - 0.25)
     p_reference = 0.014 if reference else None
     sensitivity = pl.DataFrame(
         [

@@ -72,9 +72,14 @@ def group_codes(groups: Iterable[Hashable] | None, decisions: int) -> Ints:
     """Return groups of any type as numbers; without them each decision is its own."""
     if groups is None:
         return np.arange(decisions, dtype=np.int64)
-    labels = groups.tolist() if isinstance(groups, np.ndarray) else list(groups)
+    labels = groups if isinstance(groups, np.ndarray) else list(groups)
     if len(labels) != decisions:
         raise InputError(f"{len(labels)} groups for {decisions} decisions")
+    if isinstance(labels, np.ndarray) and labels.dtype.kind in "iu":
+        _, first, places = np.unique(labels, return_index=True, return_inverse=True)
+        # In the order in which they come, as below.
+        return np.argsort(np.argsort(first))[places].astype(np.int64)
+    labels = labels.tolist() if isinstance(labels, np.ndarray) else labels
     numbers: dict[Hashable, int] = {}
     codes = [numbers.setdefault(label, len(numbers)) for label in labels]
     return np.array(codes, dtype=np.int64)

@@ -189,7 +189,7 @@ def spread_arrays(data: Any, *, depths: bool = True) -> dict[str, Any]:
         "depth_values": table,
         "unlisted": unlisted,
         "columns": {
-            name.removeprefix(OPTION): _option_column(frame, name, len(flat))
+            name.removeprefix(OPTION): _option_column(frame, name, offsets)
             for name in frame.columns
             if name.startswith(OPTION)
         },
@@ -201,20 +201,21 @@ def spread_arrays(data: Any, *, depths: bool = True) -> dict[str, Any]:
     }
 
 
-def _option_column(frame: pl.DataFrame, name: str, size: int) -> Floats:
+def _option_column(frame: pl.DataFrame, name: str, offsets: Ints) -> Floats:
     """One number an option, out of one list a decision; a decision without a list has zeros."""
-    lengths = frame["values"].list.len()
-    if (frame[name].list.len().fill_null(lengths) != lengths).any():
-        raise TableError(f"the column {name} does not have one number for each option")
     lists = frame[name]
-    if frame[name].null_count():
+    if lists.null_count():
         zeros = frame.select(pl.lit(0.0).repeat_by(pl.col("values").list.len()))
-        known = frame[name].is_not_null()
-        lists = frame[name].cast(pl.List(pl.Float64)).zip_with(known, zeros.to_series())
-    flat = lists.explode(empty_as_null=False, keep_nulls=False).cast(pl.Float64).fill_null(0.0)
-    if len(flat) != size:
+        lists = lists.cast(pl.List(pl.Float64)).zip_with(lists.is_not_null(), zeros.to_series())
+    # By Arrow, whose offsets and numbers are there already: there are some twenty such columns.
+    array = lists.to_arrow()
+    bounds = array.offsets.to_numpy()
+    if len(bounds) != len(offsets) or (np.diff(bounds) != np.diff(offsets)).any():
         raise TableError(f"the column {name} does not have one number for each option")
-    return flat.to_numpy()
+    flat = array.values[int(bounds[0]) : int(bounds[-1])]
+    known = flat.fill_null(0) if flat.null_count else flat
+    numbers: Floats = known.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
+    return numbers
 
 
 def _depth_table(frame: pl.DataFrame, offsets: Ints) -> Floats:

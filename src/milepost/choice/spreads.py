@@ -400,6 +400,10 @@ def _without_padding(spreads: Spreads) -> Spreads:
     )
 
 
+MOST_UNLISTED = 100_000
+"""Each of them takes memory: a damaged count of billions would take all there is."""
+
+
 def _with_outside(spreads: Spreads, unlisted: npt.ArrayLike | None, treatment: str) -> Spreads:
     missed = spreads.chosen == OUTSIDE
     number = int(missed.sum())
@@ -410,6 +414,11 @@ def _with_outside(spreads: Spreads, unlisted: npt.ArrayLike | None, treatment: s
         extra = np.asarray(unlisted, dtype=np.int64)
         if extra.shape != missed.shape or (extra < 0).any():
             raise InputError("unlisted needs one count from 0 a decision")
+        if (extra > MOST_UNLISTED).any():
+            raise InputError(
+                f"a decision with {extra.max():,} unlisted options: at most {MOST_UNLISTED:,} are "
+                "taken; is the column damaged?"
+            )
     extra = np.where(missed, np.maximum(extra, 1), extra)
     if not extra.any():
         return spreads

@@ -406,16 +406,18 @@ def print_table(
         say(f"no room for: {names} (a wider terminal shows them, {elsewhere})")
 
 
-def say(text: str, *, err: bool = False) -> None:
+def say(text: str, *, err: bool = False, prose: bool = False) -> None:
     """Print lines for people: a terminal gets them broken between words, what goes on indented.
 
     Messages on standard error stay one line each unless a person sees them: programs read those.
+    Whole sentences (`prose`) are for people wherever they go: 80 columns without a terminal.
     """
     from rich.console import Console
 
     stream = sys.stderr if err else sys.stdout
-    if stream.isatty() or (not err and os.environ.get("COLUMNS", "").isdigit()):
-        width = Console(stderr=err).width
+    asked = os.environ.get("COLUMNS", "").isdigit() and (prose or not err)
+    if stream.isatty() or asked or prose:
+        width = Console(stderr=err).width if stream.isatty() or asked else _PROSE_WIDTH
         text = "\n".join(_broken(line, width) for line in text.split("\n"))
     typer.echo(text, err=err)
 
@@ -430,6 +432,8 @@ def _broken(line: str, width: int) -> str:
     return "\n".join(parts)
 
 
+_PROSE_WIDTH = 80
+"""Of sentences that go to a file or a pipe."""
 _WIDE_GAP, _NARROW_GAP = 3, 2
 """Blanks between columns, where there is room and where there is not."""
 _TEXT_WIDTH = 16

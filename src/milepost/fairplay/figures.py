@@ -72,6 +72,8 @@ def _full(test: FullTest, labels: Mapping[str, str]) -> dict[str, Any]:
         "propositions": [words.ALONE, words.HELPED],
         "ln_e": real.evidence.ln_e,
         "ln_e_worst": real.evidence.ln_e_worst,
+        "ln_menu": real.evidence.ln_menu,
+        "ln_counts": real.evidence.ln_counts,
         "deep_look": None if test.deep is None else _deep(test.deep),
         "ln_e_reported": test.ln_e,
         "support": words.support(test.ln_e),

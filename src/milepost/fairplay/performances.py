@@ -15,6 +15,7 @@ from milepost.choice.spreads import Floats, Ints, Spreads
 from milepost.errors import InputError
 from milepost.fairplay.evidence import menu
 from milepost.fairplay.evidence.assistants import helped_probabilities
+from milepost.fairplay.evidence.counts import FirstMoves
 from milepost.fairplay.evidence.ratio import (
     NODES,
     Chosen,
@@ -34,9 +35,13 @@ from milepost.fairplay.evidence.standard_scores import (
 )
 from milepost.fairplay.reference.honest import HonestPlayers
 from milepost.intrinsic.calibration.calibration import Calibration
-from milepost.intrinsic.rating.likelihood_grid import Ladder, climb
+from milepost.intrinsic.rating.likelihood_grid import RUNGS, Ladder, climb
+from milepost.intrinsic.rating.splines import EvenSpline
 
 Bools = npt.NDArray[np.bool_]
+_FIRST_RUNGS = RUNGS[::4]
+"""Where first moves are evaluated: their log odds bend less than single moves' logarithms."""
+_LEAST_CHANCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +82,17 @@ class Board:
         at = self.spreads.offsets[:-1] + self.spreads.chosen
         answer: Floats = self.helped[:, at]
         return answer
+
+    @cached_property
+    def first_log_odds(self) -> Floats:
+        """Log odds of the judge's first move for agents of some ratings, turns × ratings."""
+        path, at = self.calibration.map.path, self.spreads.offsets[:-1]
+        columns = []
+        for rating in _FIRST_RUNGS:
+            ln_p = ln_probabilities(path.model, self.prepared, path.theta(rating))[at]
+            p = np.clip(np.exp(ln_p), _LEAST_CHANCE, 1 - _LEAST_CHANCE)
+            columns.append(np.log(p) - np.log1p(-p))
+        return np.stack(columns, axis=1)
 
     @cached_property
     def players(self) -> list[str]:
@@ -183,7 +199,18 @@ class Performance:
     def chosen(self) -> Chosen:
         """What was chosen."""
         ladder = self.board.ladder.take(self.rows)
-        return Chosen(ladder.rows()(self.nodes), self.board.helped_chosen[:, self.rows])
+        return Chosen(
+            ladder.rows()(self.nodes),
+            self.board.helped_chosen[:, self.rows],
+            hit=(self.board.spreads.chosen[self.rows] == 0) * 1.0,
+            first=self.first,
+        )
+
+    @cached_property
+    def first(self) -> FirstMoves:
+        """How likely the judge's first move is at the nodes."""
+        log_odds = EvenSpline(_FIRST_RUNGS, self.board.first_log_odds[self.rows])
+        return FirstMoves(1 / (1 + np.exp(-log_odds(self.nodes))), self.turns.starts)
 
     @cached_property
     def evidence(self) -> Evidence:

@@ -105,16 +105,6 @@ def event_as_a_whole(performances: Sequence[Performance]) -> EventAsAWhole | Non
     pulls = np.array([_event_pull(each) for each in performances])
     variance = float((1 - np.minimum(pulls**2, 1.0)).sum() + pulls.sum() ** 2) / count**2
     half = 5 * float(ndtri(0.975)) * np.sqrt(variance)
-    order = np.sort(z)
-    place = np.arange(1, count + 1)
-    quantiles = pl.DataFrame(
-        {
-            "expected": ndtri((place - 0.5) / count),
-            "found": order,
-            "low": ndtri(betaincinv(place, count + 1 - place, 0.025)),
-            "high": ndtri(betaincinv(place, count + 1 - place, 0.975)),
-        }
-    )
     rows = []
     for level in LEVELS:
         expected = count * float(ndtr((50 - level) / 5))
@@ -127,10 +117,24 @@ def event_as_a_whole(performances: Sequence[Performance]) -> EventAsAWhole | Non
         mean_index=float(50 + 5 * z.mean()),
         mean_low=50 - half,
         mean_high=50 + half,
-        quantiles=quantiles,
+        quantiles=quantile_band(z),
         counts=pl.DataFrame(rows),
         largest_p=float(-np.expm1(count * np.log1p(-ndtr(-best)))),
         discoveries=e_discoveries(np.exp([min(each.evidence.ln_e, 600) for each in performances])),
+    )
+
+
+def quantile_band(z: Floats) -> pl.DataFrame:
+    """Return sorted z beside those expected of honest players, with the 95 % band of each place."""
+    count = len(z)
+    place = np.arange(1, count + 1)
+    return pl.DataFrame(
+        {
+            "expected": ndtri((place - 0.5) / count),
+            "found": np.sort(z),
+            "low": ndtri(betaincinv(place, count + 1 - place, 0.025)),
+            "high": ndtri(betaincinv(place, count + 1 - place, 0.975)),
+        }
     )
 
 

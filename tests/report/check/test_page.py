@@ -224,6 +224,8 @@ def test_the_evidence_is_told_with_its_bound_its_floor_and_its_power() -> None:
     assert "1 to 10,000" in text
     assert "smallest E" in text
     assert "largest E" in text
+    # e^2.7 and e^2.25 of the view; their mean is E.
+    assert "whole menu is 14.9. The count ratio" in text
     assert "I prepared these lines." in text
 
 

@@ -8,7 +8,8 @@ used twice over:
 - ln y = -s^-c Σ w_d δ_d^c + Σ b × column is linear in numbers of the option that no agent changes.
   So ln y of all options and agents is one matrix product, and so is its slope.
 - p depends on λ - ln y alone, by a function of one number: it is looked up in a table. λ of one
-  agent, carried on by its slope, is nearly that of the next: two Newton steps are enough.
+  agent, carried on by a polynomial through those before, is nearly that of the next: mostly one
+  Newton step is enough, and what it changes in p follows from the slopes at hand.
 
 Other models are evaluated agent by agent.
 """
@@ -37,6 +38,10 @@ _LEAST_REST = 1e-30
 """Where all options but the best have less than this together, the table is not fine enough."""
 _NEAR = 1e-7
 """Newton squares the error: one step from here is exact, and changes p by no more than this."""
+_CLOSE = 1e-4
+"""From here p at the end of a Newton step is carried on by its derivatives, right to 1e-11."""
+_KNOWN = 6
+"""A polynomial through so many values guesses the next λ; more would only carry noise on."""
 _PATIENCE = 30
 _NOISE = 1e-14
 """Directions that count less than this, beside the first, are rounding."""
@@ -178,12 +183,12 @@ def _climb(
         most = max(most, offsets[decision + 1] - offsets[decision])
     numbers = np.empty((basis.shape[1], most))
     z, way, below, p, pr = np.empty((5, most))
+    levels = np.empty(agents)
     for decision in range(len(offsets) - 1):
         first, size = offsets[decision], offsets[decision + 1] - offsets[decision]
         place = chosen[decision]
         _fill_numbers(first, size, ln_delta, features, c, basis, numbers)
-        # λ on the scale of ln y; from its last values the next is guessed.
-        level, before, long_before = 0.0, 0.0, 0.0
+        # From the last values of λ, on the scale of ln y, the next is guessed.
         x_top, x_chosen = 0.0, 0.0
         for agent in range(agents):
             _multiply(factors[agent], numbers, size, z)
@@ -195,7 +200,7 @@ def _climb(
             high = math.log(math.log(others + 1.0)) + 1e-12
             x_top = high - 0.7 if agent == 0 else x_top
             if agent > 0:
-                guess = _next(agent, level, before, long_before)
+                guess = _next(levels, agent)
                 x_top = min(ln_ell(guess - z[at], kappa, x_top), high)
             settled, x_top = _settle(below, size, kappa, start, table, high, x_top, p, pr)
             lam = math.exp(x_top) + kappa * x_top
@@ -215,17 +220,18 @@ def _climb(
                     x_chosen = math.log(b) if b > 1.0 else min(b / kappa, 0.0)
                 x_chosen = ln_ell(b, kappa, x_chosen)
                 ln_chosen[decision, agent] = -math.exp(x_chosen)
-            long_before, before, level = before, level, lam + z[at]
+            levels[agent] = lam + z[at]
 
 
 @kernel
-def _next(known: int, last: float, before: float, long_before: float) -> float:
-    """Go on with a series: by its last value, on a line, or on a parabola."""
-    if known == 1:
-        return last
-    if known == 2:
-        return 2.0 * last - before
-    return 3.0 * (last - before) + long_before
+def _next(levels: Floats, known: int) -> float:
+    """Go on with a series on the polynomial through its last values: its differences are 0."""
+    count = min(known, _KNOWN)
+    guess, factor = 0.0, -1.0
+    for step in range(count):
+        factor *= -(count - step) / (step + 1.0)
+        guess += factor * levels[known - 1 - step]
+    return guess
 
 
 @kernel
@@ -312,6 +318,16 @@ def _look_up(
     return rest, slope
 
 
+@vector_kernel
+def _carry_on(p: Floats, pr: Floats, size: int, kappa: float, shift: float) -> None:
+    """Move p and p r to b a little further: dℓ/db = r and dr/db = r (1 - r)² / κ."""
+    for i in range(size):
+        r = min(max(pr[i] / (p[i] + 1e-300), 0.0), 1.0)
+        bend = r - (1.0 - r) * (1.0 - r) / kappa
+        p[i] += shift * pr[i] * (0.5 * shift * bend - 1.0)
+        pr[i] *= 1.0 - shift * bend
+
+
 @kernel
 def _settle(
     below: Floats,
@@ -344,6 +360,9 @@ def _settle(
             high = x
         new = x + k / ((slope / rest) * (kappa + ell) + ell * (1.0 - left) / left)
         if abs(k) <= _NEAR:
+            return True, new
+        if abs(k) <= _CLOSE and low <= new <= high:
+            _carry_on(p, pr, size, kappa, math.exp(new) - ell + kappa * (new - x))
             return True, new
         x = new if low <= new <= high else 0.5 * (low + high)
     return False, x

@@ -230,7 +230,7 @@ def _look_deep(
             decisions, store, player, workers=workers, progress=tell
         )
     if problem and not quiet:
-        show.say(f"no deep look: {problem}", err=True)
+        show.say(f"no deep look: {problem}", err=True, prose=True)
 
 
 def _now() -> str:
@@ -306,7 +306,7 @@ def _show(found: Check, *, names: bool, order: str) -> None:
     whole = [name for name in columns if name != "player"]
     show.print_table(columns, rows, title=title, whole=whole, keep=keep, drop_first=_DROPPED_FIRST)
     for text, number in numbers.items():
-        show.say(f"  {number}: {text}")
+        show.say(f"  {number}: {text}", prose=True)
     if found.event is not None:
         _show_event(found)
 
@@ -321,7 +321,8 @@ def _show_event(found: Check) -> None:
     show.say(
         f"The event as a whole: mean index {event.mean_index:.1f} (honest events: "
         f"{event.mean_low:.1f} to {event.mean_high:.1f}); {counts}; the largest of "
-        f"{event.players} is as high in {event.largest_p:.0%} of honest events."
+        f"{event.players} is as high in {event.largest_p:.0%} of honest events.",
+        prose=True,
     )
 
 
@@ -367,15 +368,18 @@ def _show_full(found: Check, test: FullTest, *, names: bool) -> None:
     headline = f"{label}: {len(real)} turns of {real.games} games, rating {real.rating:.0f}"
     if test.too_little:
         headline += f" (too little for a full test: {test.too_little})"
-    show.say(headline)
-    show.say(f"  {power_sentence(test)}")
-    show.say(f"  E = {words.ratio_text(test.ln_e)}: {words.support(test.ln_e)}.")
+    show.say(headline, prose=True)
+    show.say(f"  {power_sentence(test)}", prose=True)
+    show.say(f"  E = {words.ratio_text(test.ln_e)}: {words.support(test.ln_e)}.", prose=True)
     if test.deep is not None:
-        show.say(f"  {deep_sentence(test)}")
+        show.say(f"  {deep_sentence(test)}", prose=True)
     without = "" if test.deep is None else "Without the deep look: "
-    show.say(f"  {without}{ratio_sentence(test)}")
+    show.say(f"  {without}{ratio_sentence(test)}", prose=True)
     if test.deep is not None and test.deep.pull.counts:
-        show.say(f"  p of both ratios together is {words.p_text(test.p)}, twice the smaller.")
+        show.say(
+            f"  p of both ratios together is {words.p_text(test.p)}, twice the smaller.",
+            prose=True,
+        )
     show.print_table(
         ["figure", "actual", "expected", "z raw", "z adjusted", "z published"],
         [[_number(value) for value in row] for row in test.figures.rows()],
@@ -532,12 +536,13 @@ def _show_sequence(found: Check, *, names: bool) -> None:
 def _tell(found: Check, *, quiet: bool) -> None:
     if not quiet:
         for note in found.notes:
-            show.say(f"  {note}", err=True)
+            show.say(f"  {note}", err=True, prose=True)
         if found.looks:
-            show.say(found.looks, err=True)
+            show.say(found.looks, err=True, prose=True)
     show.say(
         "This is evidence, not a judgement, and a low figure clears nobody: see docs/fairplay.md.",
         err=True,
+        prose=True,
     )
 
 

@@ -78,6 +78,7 @@ def rank(
             )
 
 
+_SPREAD = {"±": "±: one standard deviation."}
 _NOT_LINKED = (
     "no chain of games links {} and {}: results do not say which of them is stronger. The answer "
     "rests on what the model takes newcomers for"
@@ -152,7 +153,7 @@ def predict(
         ("a draw", None, None, percent(chances.draw)),
     ]
     typer.echo(f"at {at}{first}")
-    show.print_table(("who wins", found.unit, "±", "chance"), rows)
+    show.print_table(("who wins", found.unit, "±", "chance"), rows, meanings=_SPREAD)
     if quality:
         typer.echo(f"Expected score of {one.name}: {expected:.2f}")
         typer.echo(f"How even the game is, from 0 to 1: {even:.2f}")
@@ -214,7 +215,7 @@ def compare(
     typer.echo(answer.sentence)
     if alone is not None:
         typer.echo(f"By results alone, with what their settings leave open: {alone.chance}")
-    show.print_table(("who", found.unit, "±"), rows)
+    show.print_table(("who", found.unit, "±"), rows, meanings=_SPREAD)
     tell_of_scale(found)
 
 

@@ -42,7 +42,6 @@ from milepost.fairplay.deep.pull import (
     TurnKinds,
     log_odds,
 )
-from milepost.fairplay.evidence import menu
 from milepost.fairplay.evidence.ratio import Chosen, Evidence, gather, one_game
 from milepost.fairplay.evidence.simulate import (
     Help,
@@ -74,6 +73,7 @@ class DeepSimulator(Simulator):
         if deep.shape != (len(real),):
             raise InputError("the deep look does not fit the turns")
         self.assistants = (*self.assistants, DEEP)
+        self.counts = False
         at = (self.offsets[:-1] + deep)[deep >= 0]
         # Where there is no deep move, the judge's own best stands for it, and nothing is tilted.
         certain = self.helped[0].copy()
@@ -104,14 +104,8 @@ class DeepSimulator(Simulator):
         """Return the evidence of each game by itself."""
         at = self.offsets[:-1] + picked
         chosen = [Chosen(ln_p[at], self.helped[:, at]) for ln_p in self._tilted]
-        weights = menu.weights(self.helped.shape[0] - len(menu.HELPERS))
         return [
-            _joined(
-                [
-                    Evidence(*one_game(self.turns, each, game), self.turns.prior, weights)
-                    for each in chosen
-                ]
-            )
+            _joined([one_game(self.turns, each, game) for each in chosen])
             for game in range(self.turns.games)
         ]
 

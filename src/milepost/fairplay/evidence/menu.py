@@ -1,7 +1,8 @@
 """The fixed menu of alternatives to honest play, with weights that nobody may change afterwards.
 
 An alternative says when a player was helped (a *schedule*), by whom (an *assistant*), and how often
-(a *share* q). The evidence ratio is the mean over the whole menu with these weights, so it pays for
+(a *share* q). Half of the evidence ratio is the mean over the whole menu with these weights (the
+other half counts first moves: `milepost.fairplay.evidence.counts`), so it pays for
 every alternative that it considers; taking the best one instead would accuse everybody sooner or
 later. The list follows the cases that arbiters ask about; see `docs/fairplay.md`.
 

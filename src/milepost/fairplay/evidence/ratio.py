@@ -1,16 +1,17 @@
 """The evidence ratio: how much likelier the moves are with help from the menu than without.
 
-    E = Σ_m w_m ∫ L_m(θ) π(θ) dθ / ∫ L_0(θ) π(θ) dθ
+    E_m = Σ_m w_m ∫ L_m(θ) π(θ) dθ / ∫ L_0(θ) π(θ) dθ
 
 over the alternatives m of `milepost.fairplay.evidence.menu`, where θ is the player's strength,
 known before the event with the uncertainty π, and every game has a strength θ_g about θ of its own:
 real games vary more than agents' do. Both are integrated out above and below alike.
 
-E is a Bayes factor with everything fixed beforehand, and therefore an *e-value*: for honest players
-its mean is 1 at most, so that it exceeds x with a probability of 1/x at most, however often one
-looks (Ville's inequality; Grünwald, de Heide & Koolen 2024, *Safe testing*). That holds on average
-over π. The *worst-case ratio* has the greatest value of the denominator over θ instead: it is
-smaller, and holds for a player of any strength.
+Half of E is this, the other half the ratio of plain counts of `milepost.fairplay.evidence.counts`.
+Both are Bayes factors with everything fixed beforehand, and E, their mean, is therefore an
+*e-value*: for honest players its mean is 1 at most, so that it exceeds x with a probability of 1/x
+at most, however often one looks (Ville's inequality; Grünwald, de Heide & Koolen 2024, *Safe
+testing*). That holds on average over π. The *worst-case ratio* has the greatest value of the
+denominators over θ instead: it is smaller, and holds for a player of any strength.
 
 Ratings and strengths stand on a grid about the rating; on that grid the model is exact, and
 `milepost.fairplay.evidence.simulate` draws from just this model.
@@ -18,14 +19,15 @@ Ratings and strengths stand on a grid about the rating; on that grid the model i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import logsumexp
 
 from milepost.choice.spreads import Floats, Ints
 from milepost.errors import InputError
-from milepost.fairplay.evidence import menu
+from milepost.fairplay.evidence import counts, menu
+from milepost.fairplay.evidence.counts import FirstMoves
 from milepost.fairplay.evidence.menu import Chances
 from milepost.kernels import kernel
 
@@ -69,6 +71,10 @@ class Chosen:
     """Logarithm of its probability for an agent at each node of strength, turns × nodes."""
     helped: Floats
     """Its probability for each assistant, assistants × turns."""
+    hit: Floats | None = None
+    """1 where it is the judge's first move; None = first moves are not counted."""
+    first: FirstMoves | None = None
+    """How likely that was."""
 
 
 def strength_prior(sd: float) -> Floats:
@@ -115,6 +121,8 @@ class Evidence:
     """What was known before the event."""
     weights: Floats
     """Of the menu."""
+    counted: Floats | None = None
+    """Logarithm of the likelihood of the count of first moves by node: as it is, then each tilt."""
 
     @property
     def ln_alternatives(self) -> Floats:
@@ -124,20 +132,44 @@ class Evidence:
         return answer
 
     @property
-    def ln_e(self) -> float:
-        """Logarithm of the evidence ratio."""
+    def ln_menu(self) -> float:
+        """Logarithm of the ratio of the whole menu."""
         return float(logsumexp(np.log(self.weights) + self.ln_alternatives))
 
     @property
+    def ln_counts(self) -> float | None:
+        """Logarithm of the count ratio; None = first moves are not counted."""
+        if self.counted is None:
+            return None
+        alone, *tilted = logsumexp(self.prior + self.counted, axis=-1)
+        return float(logsumexp(tilted) - np.log(len(tilted)) - alone)
+
+    @property
+    def ln_e(self) -> float:
+        """Logarithm of the evidence ratio."""
+        return _with_counts(self.ln_menu, self.ln_counts)
+
+    @property
     def ln_e_worst(self) -> float:
-        """Logarithm of the worst-case ratio."""
+        """Logarithm of the worst-case ratio: each part by its own greatest denominator."""
         above = logsumexp(np.log(self.weights) + logsumexp(self.prior + self.helped, axis=-1))
-        return float(above - self.alone.max())
+        of_menu = float(above - self.alone.max())
+        if self.counted is None:
+            return of_menu
+        tilted = logsumexp(self.prior + self.counted[1:]) - np.log(len(counts.TILTS))
+        return _with_counts(of_menu, float(tilted - self.counted[0].max()))
 
     @property
     def ln_alone(self) -> float:
         """Logarithm of the probability of the choices for an honest player."""
         return float(logsumexp(self.prior + self.alone))
+
+
+def _with_counts(of_menu: float, of_counts: float | None) -> float:
+    if of_counts is None:
+        return of_menu
+    parts = [np.log1p(-counts.WEIGHT) + of_menu, np.log(counts.WEIGHT) + of_counts]
+    return float(logsumexp(parts))
 
 
 def gather(turns: Turns, chosen: Chosen, games: int | None = None) -> Evidence:
@@ -150,39 +182,50 @@ def gather(turns: Turns, chosen: Chosen, games: int | None = None) -> Evidence:
     """
     if chosen.ln_p.shape != (len(turns), len(NODES)) or chosen.helped.shape[1] != len(turns):
         raise InputError("the choices do not fit the turns")
-    table = menu.weights(chosen.helped.shape[0] - len(menu.HELPERS))
-    count = turns.games if games is None else games
-    helped, alone = log_likelihoods(turns, chosen, count)
-    return Evidence(helped, alone, turns.prior, table)
+    answer = nothing_yet(turns, chosen)
+    for game in range(turns.games if games is None else games):
+        answer = joined(answer, one_game(turns, chosen, game))
+    return answer
 
 
 def after_each_game(turns: Turns, chosen: Chosen) -> list[Evidence]:
     """Return the evidence after each game, carried forward: the last one is that of all games."""
-    table = menu.weights(chosen.helped.shape[0] - len(menu.HELPERS))
     answer: list[Evidence] = []
-    helped = np.zeros((*table.shape, len(NODES)))
-    alone = np.zeros(len(NODES))
+    so_far = nothing_yet(turns, chosen)
     for game in range(turns.games):
-        more, base = one_game(turns, chosen, game)
-        helped = helped + more
-        alone = alone + base
-        answer.append(Evidence(helped, alone, turns.prior, table))
+        so_far = joined(so_far, one_game(turns, chosen, game))
+        answer.append(so_far)
     return answer
 
 
-def log_likelihoods(turns: Turns, chosen: Chosen, games: int) -> tuple[Floats, Floats]:
-    """Return the summed log-likelihoods of the first games: helped, and alone."""
-    size = (len(menu.SCHEDULES), chosen.helped.shape[0], len(menu.SHARES), len(NODES))
-    helped, alone = np.zeros(size), np.zeros(len(NODES))
-    for game in range(games):
-        more, base = one_game(turns, chosen, game)
-        helped += more
-        alone += base
-    return helped, alone
+def nothing_yet(turns: Turns, chosen: Chosen) -> Evidence:
+    """Return the evidence before the first game."""
+    table = menu.weights(chosen.helped.shape[0] - len(menu.HELPERS))
+    return Evidence(
+        helped=np.zeros((*table.shape, len(NODES))),
+        alone=np.zeros(len(NODES)),
+        prior=turns.prior,
+        weights=table,
+        counted=None if chosen.first is None else np.zeros((1 + len(counts.TILTS), len(NODES))),
+    )
 
 
-def one_game(turns: Turns, chosen: Chosen, game: int) -> tuple[Floats, Floats]:
-    """Return the log-likelihoods of one game: helped, and alone."""
+def joined(before: Evidence, more: Evidence, sign: float = 1.0) -> Evidence:
+    """Return the evidence of both; with a sign of -1 that of the first without the second."""
+    counted = None
+    if before.counted is not None and more.counted is not None:
+        counted = before.counted + sign * more.counted
+    return Evidence(
+        helped=before.helped + sign * more.helped,
+        alone=before.alone + sign * more.alone,
+        prior=before.prior,
+        weights=before.weights,
+        counted=counted,
+    )
+
+
+def one_game(turns: Turns, chosen: Chosen, game: int) -> Evidence:
+    """Return the evidence of one game by itself."""
     first, last = int(turns.starts[game]), int(turns.starts[game + 1])
     when = turns.chances
     size = (len(menu.SCHEDULES), chosen.helped.shape[0], len(menu.SHARES), len(NODES))
@@ -198,7 +241,11 @@ def one_game(turns: Turns, chosen: Chosen, game: int) -> tuple[Floats, Floats]:
         helped,
         alone,
     )
-    return helped, alone
+    counted = None
+    if chosen.first is not None and chosen.hit is not None:
+        counted = chosen.first.likelihoods(chosen.hit, turns.mixing[game], game)
+    table = menu.weights(chosen.helped.shape[0] - len(menu.HELPERS))
+    return Evidence(helped, alone, turns.prior, table, counted)
 
 
 @kernel
@@ -341,34 +388,36 @@ def _share_likelihood(turns: Turns, ln_p: Floats, helped: Floats) -> Floats:
 def without_each_turn(turns: Turns, chosen: Chosen) -> Floats:
     """Return what each turn adds to ln E: that of all turns less that without it."""
     games = [one_game(turns, chosen, game) for game in range(turns.games)]
-    helped = np.sum([each[0] for each in games], axis=0)
-    alone = np.sum([each[1] for each in games], axis=0)
-    table = menu.weights(chosen.helped.shape[0] - len(menu.HELPERS))
-    whole = Evidence(helped, alone, turns.prior, table).ln_e
+    whole = nothing_yet(turns, chosen)
+    for each in games:
+        whole = joined(whole, each)
     answer = np.empty(len(turns))
     for game in range(turns.games):
         first, last = int(turns.starts[game]), int(turns.starts[game + 1])
+        others = joined(whole, games[game], -1.0)
         for t in range(first, last):
             keep = np.array([row for row in range(first, last) if row != t], dtype=np.int64)
-            less, base = _some_turns(turns, chosen, game, keep)
-            left = Evidence(
-                helped - games[game][0] + less, alone - games[game][1] + base, turns.prior, table
-            )
-            answer[t] = whole - left.ln_e
+            left = joined(others, _some_turns(turns, chosen, game, keep))
+            answer[t] = whole.ln_e - left.ln_e
     return answer
 
 
-def _some_turns(turns: Turns, chosen: Chosen, game: int, rows: Ints) -> tuple[Floats, Floats]:
-    """The likelihoods of some turns of a game; nothing at all where none is left."""
-    size = (len(menu.SCHEDULES), chosen.helped.shape[0], len(menu.SHARES), len(NODES))
+def _some_turns(turns: Turns, chosen: Chosen, game: int, rows: Ints) -> Evidence:
+    """The evidence of some turns of a game; nothing at all where none is left."""
     if not len(rows):
-        return np.zeros(size), np.zeros(len(NODES))
+        return nothing_yet(turns, chosen)
+    starts = np.array([0, len(rows)])
     part = Turns(
-        np.array([0, len(rows)]),
+        starts,
         Chances(
             turns.chances.difficult[rows], turns.chances.behind[rows], turns.chances.stake[rows]
         ),
         turns.prior,
         turns.mixing[game : game + 1],
     )
-    return one_game(part, Chosen(chosen.ln_p[rows], chosen.helped[:, rows]), 0)
+    some = Chosen(chosen.ln_p[rows], chosen.helped[:, rows])
+    if chosen.first is not None and chosen.hit is not None:
+        some = replace(
+            some, hit=chosen.hit[rows], first=FirstMoves(chosen.first.chance[rows], starts)
+        )
+    return one_game(part, some, 0)

@@ -11,14 +11,14 @@ mixture, Hesterberg 1995). A tail of 1e-6 then takes thousands of draws, not bil
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
 from milepost.choice.spreads import Floats, Ints
 from milepost.errors import InputError
-from milepost.fairplay.evidence import menu
+from milepost.fairplay.evidence import counts, menu
 from milepost.fairplay.evidence.ratio import Chosen, Evidence, Turns, gather
 from milepost.fairplay.evidence.standard_scores import Scored
 from milepost.fairplay.performances import Bools, Performance
@@ -77,6 +77,8 @@ class Simulator:
         self.real = real
         self.assistants: tuple[str, ...] = board.assistants
         self.turns: Turns = real.turns
+        self.counts = True
+        """Whether first moves are counted in E."""
         self.offsets: Ints = spreads.offsets
         self.ln_p = real.option_probabilities
         options = np.concatenate(
@@ -128,16 +130,11 @@ class Simulator:
 
     def choices(self, rng: np.random.Generator, help_drawn: Help | str | None = None) -> Ints:
         """Draw the choices of one performance, as indices within the turns."""
+        if help_drawn == "menu" and self.counts and rng.random() < counts.WEIGHT:
+            return self._counted_choices(rng)
         turns = self.turns
         strength = rng.choice(len(turns.prior), p=np.exp(turns.prior))
-        luck = rng.random(turns.games)
-        rows = np.cumsum(turns.mixing[:, strength], axis=1)
-        of_game = np.minimum((rows < luck[:, None]).sum(axis=1), rows.shape[1] - 1)
-        picked = np.empty(len(turns), dtype=np.int64)
-        _pick(
-            self.offsets, self.cumulative, of_game[self.game].astype(np.int64),
-            rng.random(len(turns)), picked,
-        )  # fmt: skip
+        picked = self._picked(_drawn_rows(turns.mixing[:, strength], rng), rng.random(len(turns)))
         if help_drawn is None:
             return picked
         when, who, share = self._alternative(rng, help_drawn)
@@ -148,6 +145,35 @@ class Simulator:
             rng.random(len(turns)), other,
         )  # fmt: skip
         return np.where(mask, other, picked)
+
+    def _picked(self, of_game: Ints, luck: Floats) -> Ints:
+        """What agents choose whose strength is a node for each game."""
+        picked = np.empty(len(self.turns), dtype=np.int64)
+        _pick(self.offsets, self.cumulative, of_game[self.game], luck, picked)
+        return picked
+
+    def _counted_choices(self, rng: np.random.Generator) -> Ints:
+        """Draw choices whose density is that of honest play times the count ratio.
+
+        First which turns have the judge's first move, tilted; then what honest players choose given
+        just that: their strengths by Bayes' rule, and other moves where it is not the first.
+        """
+        turns, chance = self.turns, self.real.first.chance
+        tilt = np.exp(rng.choice(counts.TILTS))
+        strength = rng.choice(len(turns.prior), p=np.exp(turns.prior))
+        of_game = _drawn_rows(turns.mixing[:, strength], rng)
+        m = chance[np.arange(len(chance)), of_game[self.game]]
+        hit = rng.random(len(m)) < m * tilt / (1 - m + m * tilt)
+        p = np.clip(np.where(hit[:, None], chance, 1 - chance), 1e-12, 1.0)
+        games = np.add.reduceat(np.log(p), turns.starts[:-1])
+        games = np.exp(games - games.max(axis=1, keepdims=True))
+        ln_strength = turns.prior + np.log(np.einsum("gsk,gk->gs", turns.mixing, games)).sum(axis=0)
+        weights = np.exp(ln_strength - ln_strength.max())
+        strength = rng.choice(len(weights), p=weights / weights.sum())
+        of_game = _drawn_rows(turns.mixing[:, strength] * games, rng)
+        first = self.cumulative[self.offsets[:-1], of_game[self.game]]
+        luck = np.where(hit, 0.0, first + (1 - first) * rng.random(len(first)))
+        return self._picked(of_game, luck)
 
     def _alternative(
         self, rng: np.random.Generator, help_drawn: Help | str
@@ -187,7 +213,10 @@ class Simulator:
     def evidence(self, picked: Ints) -> Evidence:
         """Return the evidence of some choices."""
         at = self.offsets[:-1] + picked
-        return gather(self.turns, Chosen(self.ln_p[at], self.helped[:, at]))
+        chosen = Chosen(self.ln_p[at], self.helped[:, at])
+        if self.counts:
+            chosen = replace(chosen, hit=(picked == 0) * 1.0, first=self.real.first)
+        return gather(self.turns, chosen)
 
     def statistics(self, picked: Ints) -> tuple[float, float, float]:
         """Return ln E, the one standard score and z of the match rate of some choices."""
@@ -298,6 +327,14 @@ def _adjusted_sd(real: Performance) -> float:
     if abs(real.scored.adjusted[0]) > 1e-9:
         return float(centred / real.scored.adjusted[0])
     return 1.0
+
+
+def _drawn_rows(weights: Floats, rng: np.random.Generator) -> Ints:
+    """Draw one column of each row, by weights that need not add up to 1."""
+    sums = np.cumsum(weights, axis=1)
+    luck = rng.random(len(sums)) * sums[:, -1]
+    answer: Ints = np.minimum((sums < luck[:, None]).sum(axis=1), sums.shape[1] - 1)
+    return answer
 
 
 def running_sums(table: Floats, offsets: Ints) -> Floats:

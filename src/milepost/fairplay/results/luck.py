@@ -34,7 +34,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy.optimize import brentq
 
 from milepost.choice.spreads import Floats
 from milepost.errors import InputError
@@ -225,6 +224,8 @@ def measure_play_sd(
     InputError
         If no τ between the two ends will do.
     """
+    from scipy.optimize import brentq
+
     gathered = [gather_games(*event, white_advantage) for event in events]
 
     def lack(play_sd: float) -> float:

@@ -24,7 +24,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy.optimize import brentq
 
 from milepost.choice.columns import depends_on_values
 from milepost.choice.depths import DepthScheme
@@ -176,6 +175,8 @@ def _as_uncertain(
     path: PolynomialPath, model: ChoiceModel, positions: SamePositions, ratings: Floats
 ) -> PolynomialPath:
     """The same path on another scale: ln s moved so that mean entropies are equal at every Elo."""
+    from scipy.optimize import brentq
+
     before, after = prepare(positions.known, path.model), prepare(positions.new, model)
     weights = positions.new.weights / positions.new.weights.sum()
     shifts, variances = [], []

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import brentq
 
 from milepost.choice.spreads import Floats
 from milepost.intrinsic.rating.likelihood_grid import Ladder
@@ -88,6 +87,7 @@ def measure_shift(
     games = len(np.unique(ladder.groups))
     if count < least_players:
         return replace(UNKNOWN, turns=len(ladder), games=games, players=count)
+    from scipy.optimize import brentq
 
     def score(shift: float) -> Floats:
         inside = np.clip(at + shift, ladder.rungs[0], ladder.rungs[-1])

@@ -34,7 +34,9 @@ _E, _WORST = "evidence ratio E", "worst-case ratio"
 _BY_E, _BY_MATCH = "evidence ratio", "match rate alone"
 
 
-def qq_chart(quantiles: pl.DataFrame, marked: Mapping[str, float] | None = None) -> Any:
+def qq_chart(
+    quantiles: pl.DataFrame, marked: Mapping[str, float] | None = None, who: str = "this event"
+) -> Any:
     """Return the event's z beside those of honest players, with the 95 % band of each place.
 
     Parameters
@@ -43,11 +45,13 @@ def qq_chart(quantiles: pl.DataFrame, marked: Mapping[str, float] | None = None)
         See `milepost.fairplay.screen.EventAsAWhole.quantiles`.
     marked
         What to write beside the point of a z: label → z.
+    who
+        Whose players they are.
     """
     import altair as alt
 
     x_title = "z expected of honest players"
-    y_title = "z of the players of this event"
+    y_title = f"z of the players of {who}"
     values = [*quantiles["found"], *quantiles["low"], *quantiles["high"]]
     low, high = math.floor(min(values)), math.ceil(max(values))
     edge = max(abs(low), abs(high), 2)

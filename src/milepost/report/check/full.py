@@ -10,6 +10,7 @@ import polars as pl
 
 from milepost.fairplay import words
 from milepost.fairplay.evidence import menu
+from milepost.fairplay.evidence.ratio import Evidence
 from milepost.fairplay.evidence.simulate import PowerCell
 from milepost.fairplay.full import FullTest
 from milepost.fairplay.screen import NOTICED_FALSE_ALARMS
@@ -390,10 +391,21 @@ def _alternatives(test: FullTest) -> Table:
     return Table(
         "The menu of alternatives",
         pl.DataFrame(columns),
-        note="The ratio of each alternative without the deep look, averaged over the shares. E is "
-        "the mean over the whole menu, with weights that were published beforehand. The largest is "
-        "never picked.",
+        note="The ratio of each alternative without the deep look, averaged over the shares. "
+        + _halves(test.performance.evidence)
+        + " All weights were published beforehand. The largest is never picked.",
         numbers=tuple(name for name in columns if name != "help"),
+    )
+
+
+def _halves(found: Evidence) -> str:
+    """What E is made of."""
+    of_menu = f"The mean over the whole menu is {words.ratio_text(found.ln_menu)}"
+    if found.ln_counts is None:
+        return f"{of_menu}; that is E."
+    return (
+        f"{of_menu}. The count ratio, which asks only how often the engine's first move was "
+        f"played, is {words.ratio_text(found.ln_counts)}. E is the mean of these two."
     )
 
 
