@@ -2,7 +2,7 @@
 
     python -m studies.bot_games rules   [--data ../shared/data] [--turns 1500] [--plan blitz]
     python -m studies.bot_games ladder  --output DIR [--games 4]
-    python -m studies.bot_games judge   --output DIR [--turns 600]
+    python -m studies.bot_games judge   --output DIR [--turns 600] [--pgn MORE.pgn]
     python -m studies.bot_games variety
     python -m studies.bot_games clients --output DIR [--games 100]
 
@@ -27,7 +27,7 @@ import sys
 import time
 import warnings
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -153,9 +153,16 @@ def standing(games: pl.DataFrame) -> dict[str, Any]:
     return found | {"plies": int(games["plies"].sum()), "rows": rows, "pairs": pairs}
 
 
-def judge(output: Path, turns: int, workers: int, plan: str | None = None) -> dict[str, Any]:
-    """Rate the bots of the ladder by quick, on turns drawn by hash, as many of each."""
-    everything, _ = mp.read_turns(ladder_path(output, plan))
+def judge(
+    output: Path, turns: int, workers: int, plan: str | None = None,
+    more: Sequence[Path] = (), most: Mapping[int, int] | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """Rate the bots of the ladder, and of more games, by quick, on turns drawn by hash.
+
+    `most` gives some bots another number of turns: the same interval takes more turns at one Elo
+    than at another.
+    """
+    everything, _ = mp.read_turns([ladder_path(output, plan), *more])
     store = output / "bullet-store"
     mp.analyse(everything, store, "bullet", workers=workers, progress=_tell)
     near = mp.decisions(everything, store).table.select("game_id", "ply")
@@ -166,7 +173,10 @@ def judge(output: Path, turns: int, workers: int, plan: str | None = None) -> di
         usable.with_columns(pl.Series("hash", hashes))
         .sort("hash")
         .with_columns(pl.int_range(pl.len()).over("mover").alias("rank"))
-        .filter(pl.col("rank") < turns)
+        .filter(
+            pl.col("rank")
+            < pl.col("mover_elo").replace_strict(most or {}, default=turns, return_dtype=pl.Int64)
+        )
         .sort("rank", "mover")
         .drop("hash", "rank")
     )
@@ -285,6 +295,11 @@ def _timed_game(
     return row
 
 
+def _pair(text: str) -> tuple[int, int]:
+    elo, turns = text.split("=")
+    return int(elo), int(turns)
+
+
 def main() -> None:
     """Run one part."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
@@ -293,8 +308,18 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--games", type=int, default=4)
     parser.add_argument("--turns", type=int, default=600)
+    parser.add_argument(
+        "--most", type=_pair, nargs="+", default=[], metavar="ELO=TURNS",
+        help="judge: another number of turns for some bots",
+    )  # fmt: skip
     parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--pgn", type=Path, nargs="+", default=[], help="ladder: games at hand")
+    parser.add_argument(
+        "--pgn",
+        type=Path,
+        nargs="+",
+        default=[],
+        help="ladder: games at hand; judge: more games of the bots",
+    )
     parser.add_argument("--plan", help="of all bots [default: the cheapest that will do]")
     given = parser.parse_args()
     output, plan = given.output, given.plan
@@ -304,7 +329,7 @@ def main() -> None:
     elif given.part == "ladder":
         found = ladder(output, given.games, given.workers, plan, given.pgn)
     elif given.part == "judge":
-        found = judge(output, given.turns, given.workers, plan)
+        found = judge(output, given.turns, given.workers, plan, given.pgn, dict(given.most))
     elif given.part == "variety":
         found = variety()
     else:

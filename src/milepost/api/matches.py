@@ -255,6 +255,9 @@ def _close_players() -> None:
         _PLAYERS.popitem()[1].close()
 
 
+_ADJUDICATED = ("adjudicated", "too long")
+
+
 def play_game(pairing: _Pairing) -> dict[str, pl.DataFrame]:
     """Play one game; return its PGN, result and termination as a table."""
     players: dict[chess.Color, _Player] = {
@@ -307,7 +310,8 @@ def play_game(pairing: _Pairing) -> dict[str, pl.DataFrame]:
             "WhiteType": "program",
             "BlackType": "program",
             "PlyCount": str(len(board.move_stack)),
-            "Termination": termination,
+            # The words that the PGN standard knows.
+            "Termination": "adjudication" if termination in _ADJUDICATED else "normal",
             "Annotator": f"milepost {__version__}, seed {pairing.seed}, game {pairing.number}",
         }
     )

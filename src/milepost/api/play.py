@@ -170,6 +170,11 @@ class Bot:
         self.evaluator = TimedEvaluator(self.program, dict(self.setup.options))
         self.new_game()
 
+    def play_at(self, elo: float) -> None:
+        """Play at another Elo from now on; beyond what the plan can, at the nearest that it can."""
+        low, high = self.range
+        self.elo = min(max(float(elo), low), high)
+
     @property
     def range(self) -> tuple[float, float]:
         """The Elos that it can play at by its plan."""

@@ -246,6 +246,10 @@ class UciLoop:
         there = self._searcher is not None and wanted == self._built
         if self._failed is not None or there or self._ending.is_set():
             return
+        if self._searcher is not None and _differ(wanted, self._built) == {"UCI_Elo"}:
+            self._built = wanted
+            self._play_at(self._searcher.bot)
+            return
         before, self._built = self._built, wanted  # what fails is not tried again and again
         try:
             bot = self._make({**self.values}, self._engine)
@@ -271,6 +275,13 @@ class UciLoop:
         self._searcher.new_game(self._games)
         if self._ending.is_set():
             bot.close()
+
+    def _play_at(self, bot: Bot) -> None:
+        """Let the bot that is there play at another Elo: nothing needs to be loaded for it."""
+        if self.values["Agent"]:
+            self.say(f"info string the agent plays at its own Elo, {bot.elo:.0f}")
+        elif self.values["UCI_LimitStrength"] == "true":
+            bot.play_at(float(self.values["UCI_Elo"]))
 
     def _complain(self, error: MilepostError) -> None:
         """Tell an error; without any bot to go on with there is nothing left to do."""
@@ -301,6 +312,10 @@ class UciLoop:
     def busy(self) -> bool:
         """Whether something still runs that cannot be interrupted, such as an import."""
         return self._worker.is_alive() or self._warming.is_alive()
+
+
+def _differ(one: Mapping[str, str], other: Mapping[str, str]) -> set[str]:
+    return {name for name in one if one[name] != other.get(name)}
 
 
 def main(given: Mapping[str, str], engine: str | None, no_calibration: str) -> int:

@@ -177,10 +177,13 @@ class Searcher:
                 f"info string in haste: {thought.plan} plays at {self._most(thought):.0f} at most, "
                 f"not at {asked:.0f}"
             )
-        job.tell(
-            f"info string human {likeliest:.4f} expected-loss {choice.expected_loss:.3f} "
-            f"slip {choice.slip:.4f} {claimed} plan {thought.plan or 'none'} by {thought.source}"
+        seen = (
+            f"human {likeliest:.4f} expected-loss {choice.expected_loss:.3f} "
+            f"slip {choice.slip:.4f} "
         )
+        if thought.source == NO_VALUES:
+            seen = ""  # nothing was looked at, so there is nothing to say of it
+        job.tell(f"info string {seen}{claimed} plan {thought.plan or 'none'} by {thought.source}")
         if job.options["UCI_AnalyseMode"] == "true" and thought.plan is not None:
             mind = next(each for each in self.bot.minds if each.name == thought.plan)
             elo, (low, high) = mind.chooser.likeliest_from(options)

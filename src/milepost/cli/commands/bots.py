@@ -72,6 +72,7 @@ def match(
     show.print_table(
         columns, rows, title="Scores of the first, with standard errors",
         whole=columns[2:], keep=["score", "Elo (95 %)"], drop_first=["w/d/l", "by Elo"],
+        elsewhere="the PGN holds every result",
     )  # fmt: skip
     ends = ", ".join(f"{count} {name}" for name, count in done.terminations.items())
     unit = "game" if done.games == 1 else "games"
