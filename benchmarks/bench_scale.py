@@ -3,12 +3,15 @@
 Run it with ``python benchmarks/bench_scale.py [--games N] [--slices K]``. Games are simulated, year
 by year, and streamed to Parquet; each slice then reads its own rows. All slices are held by one
 process here, one after the other, so that processor time is that of one core: a cluster shares it.
+The curves are written in the end, as `milepost history` does. After every stage a line on standard
+error says how far it is and what it took.
 """
 
 from __future__ import annotations
 
 import argparse
 import resource
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -20,6 +23,8 @@ import pyarrow.parquet as pq
 from milepost.history import TTT
 from milepost.history.slices.piece import Slice
 from milepost.history.slices.rounds import Links, fit_in_slices, here, sources_of
+from milepost.io.files import write_table
+from milepost.io.progress import Progress
 
 YEARS = 40
 GAMES_A_PLAYER = 17.0
@@ -56,6 +61,31 @@ def _peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0
 
 
+def _memory_now() -> float:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return float(pages * resource.getpagesize())
+
+
+class Stages:
+    """What each stage took, told as it ends: a run may take an hour."""
+
+    def __init__(self) -> None:
+        self.at = time.process_time()
+        self.sweeps: list[float] = []
+
+    def told(self, what: str) -> float:
+        """Return the seconds since the stage before."""
+        now = time.process_time()
+        took, self.at = now - self.at, now
+        print(f"{what}: {took:,.1f} s; {_memory_now() / 1e9:.2f} GB, peak {_peak() / 1e9:.2f} GB",
+              file=sys.stderr, flush=True)  # fmt: skip
+        return took
+
+    def swept(self, news: Progress) -> None:
+        """Take the news of a sweep."""
+        self.sweeps.append(self.told(f"sweep {len(self.sweeps) + 1}"))
+
+
 def main() -> None:
     """Write the games, fit them, and tell what it took."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
@@ -73,19 +103,31 @@ def main() -> None:
             small = source.read().head(20_000)
             warm = [Slice(small, model, "year")]
             fit_in_slices(here(warm), 1, model, "year")
-        before, begun = _peak(), time.process_time()
-        slices = [Slice(source, model, "year") for source in sources]
-        reading, at = time.process_time() - begun, time.process_time()
+        before, stages = _peak(), Stages()
+        slices = []
+        for number, source in enumerate(sources, start=1):
+            slices.append(Slice(source, model, "year"))
+            print(f"slice {number} is read", file=sys.stderr, flush=True)
+        reading, rest = stages.told("reading and numbering"), _memory_now() - before
         links = Links([each.facts() for each in slices], model)
-        found = fit_in_slices(here(slices), len(slices), model, "year")
-        fitting = time.process_time() - at
+        stages.told("who crosses borders")
+        found = fit_in_slices(
+            here(slices), len(slices), model, "year", progress=stages.swept
+        )  # fmt: skip
+        closing = stages.told("curves")
+        write_table(found.curves, (given.folder or Path(name)) / "curves.parquet")
+        closing += stages.told("writing")
         games, nodes = found.games, found.nodes
         stored = path.stat().st_size / games
         print(f"{games:,} games, {found.players:,} players, {nodes:,} player-years, "
               f"{len(slices)} slices, file {stored:.1f} bytes a game")  # fmt: skip
         print(f"reading and numbering: {reading / games * 1e9:,.0f} ns a game")
-        print(f"{found.sweeps} sweeps to {found.remaining_error:.3f} points: "
-              f"{fitting / games / found.sweeps * 1e9:,.0f} ns a game and sweep")  # fmt: skip
+        print(
+            f"{found.sweeps} sweeps to {found.remaining_error:.3f} points: "
+            f"{sum(stages.sweeps) / games / found.sweeps * 1e9:,.0f} ns a game and sweep"
+        )
+        print(f"curves and writing them: {closing / nodes * 1e9:,.0f} ns a player-year")
+        print(f"memory of the slices at rest: {rest / games:,.0f} bytes a game")
         print(f"memory above the start, all slices: {(_peak() - before) / games:,.0f} bytes a game")
         print(f"across the borders: {links.number:,} links, 64 bytes each and sweep, "
               f"{64 * links.number / 1e6:.1f} MB a sweep in all")  # fmt: skip

@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from studies.campaign.documents import DOCUMENTS, try_documents
-from studies.campaign.faults import known_faults, run_faults
+from studies.campaign.faults import STOPS, known_faults, run_faults
 from studies.campaign.inputs import run_batch, run_inputs, try_one
 from studies.campaign.setbacks import run_setbacks
 
 SHARES = {
-    "pgn": 0.06, "compressed": 0.03, "results": 0.12, "spreads": 0.24, "calibration": 0.18,
-    "store": 0.12, "uci": 0.2296, "upload": 0.0004,
+    "pgn": 0.05, "compressed": 0.025, "results": 0.08, "spreads": 0.18, "calibration": 0.18,
+    "store": 0.12, "uci": 0.3446, "upload": 0.0004,
 }  # fmt: skip
 """Of all inputs, how many are of each kind: more of those that are read in milliseconds."""
 DOCUMENTS_SHARE = 0.01
@@ -65,8 +65,11 @@ def main() -> None:
     parser.add_argument("--inputs", type=int, default=100_000)
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--only", choices=("inputs", "faults"))
-    parser.add_argument("--kind", action="append", choices=SHARES, help="inputs of this kind only")
+    parser.add_argument(
+        "--kind", action="append", choices=(*SHARES, *DOCUMENTS), help="inputs of this kind only"
+    )
     parser.add_argument("--command", action="append", default=[], help="faults of this one only")
+    parser.add_argument("--signal", choices=STOPS, help="this signal only, and no setbacks")
     parser.add_argument("--show", action="store_true", help="what was tried so far; try no more")
     parser.add_argument("--again", nargs=3, metavar=("KIND", "SEED", "NUMBER"))
     parser.add_argument("--batch", nargs=5, help=argparse.SUPPRESS)
@@ -102,7 +105,7 @@ def main() -> None:
                 f"| {row['kind']} | {row['tried']:,} | {survived:,} | {row['seconds']:,.0f} | "
                 f"{row['peak_mb']} |"
             )
-        for name in () if given.kind else DOCUMENTS:
+        for name in (each for each in DOCUMENTS if given.kind is None or each in given.kind):
             count = max(1, round(DOCUMENTS_SHARE * given.inputs))
             if given.show and not _record(given.work, name, given.seed, count).exists():
                 continue
@@ -116,8 +119,8 @@ def main() -> None:
     if given.only != "inputs":
         lines += ["| fault | command | tried | survived | seconds |", "|---|---|---|---|---|"]
         found = chain(
-            run_faults(given.work, given.seed, given.kills, given.command),
-            () if given.command else run_setbacks(given.work),
+            run_faults(given.work, given.seed, given.kills, given.command, given.signal),
+            () if given.command or given.signal else run_setbacks(given.work),
         )
         for fault in known_faults(given.work) if given.show else found:
             failed += fault.tried - fault.survived

@@ -226,18 +226,29 @@ def disturb(
 
 
 def known_faults(work: Path) -> list[Fault]:
-    """What earlier runs have found."""
-    return [Fault(**json.loads(path.read_text())) for path in sorted(work.glob("fault-*.json"))]
+    """What earlier runs have found, whatever their seeds: one row for a fault and a command."""
+    rows: dict[tuple[str, str], Fault] = {}
+    for path in sorted(work.glob("fault-*.json")):
+        found = Fault(**json.loads(path.read_text()))
+        row = rows.setdefault((found.name, found.command), Fault(found.name, found.command))
+        row.tried += found.tried
+        row.survived += found.survived
+        row.seconds += found.seconds
+    return [rows[key] for key in sorted(rows)]
 
 
-def run_faults(work: Path, seed: int, kills: int, only: Sequence[str] = ()) -> Iterator[Fault]:
-    """Try every fault with every command; what is in the folder is not tried again."""
+def run_faults(
+    work: Path, seed: int, kills: int, only: Sequence[str] = (), one: str | None = None
+) -> Iterator[Fault]:
+    """Try every signal, or one, with every command; what is in the folder is not tried again."""
     inputs = work / "inputs"
     make_inputs(inputs, times=2)
     plan = {"SIGKILL": kills, "SIGTERM": max(1, kills // 5), "SIGHUP": max(1, kills // 10)}
     plan["SIGINT"] = max(1, kills // 10)
     known: dict[str, tuple[str, float]] = {}
     for how, count in plan.items():
+        if one not in (None, how):
+            continue
         for command in commands(inputs).values():
             if only and command.name not in only:
                 continue
@@ -267,7 +278,7 @@ def _strike_often(
     while fault.tried < count:
         chance = random.Random(f"{command.name} {how} {seed} {fault.tried}")
         # What is killed may be killed again while it sets things right.
-        strikes = min(chance.choice((1, 2, 3)), count - fault.tried)
+        strikes = min(chance.choice((1, 2, 3, 5)), count - fault.tried)
         problem = disturb(command, how, inputs, chance, seconds, wanted, strikes)
         if problem:
             print(f"{command.name} {fault.tried}: {problem}", file=sys.stderr, flush=True)

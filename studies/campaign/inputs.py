@@ -1,8 +1,9 @@
 """Damaged inputs by the thousand: each kind in processes of its own, with bounds and a memory.
 
 A batch is one process. It writes the number of an input before it reads it, so that one that ends
-the process is known, kept, and passed over. What is done is a file in the work folder: the same
-command goes on behind it.
+the process is known, kept, and passed over. Where reading many files costs little more than one,
+inputs are read in groups, and one in a hundred alone; if a group gives any error, each of it is.
+What is done is a file in the work folder: the same command goes on behind it.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ import sys
 import tempfile
 import time
 import traceback
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 from studies.campaign.kinds import KINDS, refusing
 
@@ -30,6 +32,10 @@ PATIENCE = 300.0
 """The same by the clock on the wall, for those that wait for ever; the machine may be busy."""
 MEGABYTES = 1500
 """The bound of memory that a batch may take."""
+GROUP = 100
+"""So many inputs are read together, of a kind that can be."""
+ALONE = 100
+"""Every so many-th input is read alone in any case."""
 
 
 class HangError(BaseException):
@@ -42,18 +48,54 @@ def _hang(number: int, frame: FrameType | None) -> None:
 
 def try_one(kind: str, seed: int, number: int, folder: Path) -> str | None:
     """Make, damage and read one input; returns what went wrong, if anything."""
+    given = _made(kind, seed, number, folder)
+
+    def read() -> None:
+        with refusing():
+            KINDS[kind].read(given)
+
+    return _problem_of(read)
+
+
+def try_group(kind: str, seed: int, numbers: Sequence[int], folder: Path) -> Together:
+    """Read inputs together."""
+    read = KINDS[kind].read_group
+    assert read is not None
+    group = [_made(kind, seed, number, folder / str(number)) for number in numbers]
+    refusals: list[str] = []
+
+    def read_all() -> None:
+        with refusing() as told:
+            read(group)
+        refusals.extend(told)
+
+    return Together(_problem_of(read_all), bool(refusals))
+
+
+class Together(NamedTuple):
+    """How inputs were read together."""
+
+    problem: str | None
+    refused: bool
+    """Whether there was an error of ours: one of them may be at fault, or all."""
+
+
+def _made(kind: str, seed: int, number: int, folder: Path) -> Any:
+    """Write an input into a folder that holds nothing else."""
     chance = random.Random(f"{kind} {seed} {number}")
     here = folder / "input"
     shutil.rmtree(here, ignore_errors=True)
-    here.mkdir()
-    given = KINDS[kind].make(chance, here)
+    here.mkdir(parents=True)
+    return KINDS[kind].make(chance, here)
+
+
+def _problem_of(read: Callable[[], None]) -> str | None:
     signal.signal(signal.SIGALRM, _hang)
     signal.signal(signal.SIGPROF, _hang)
     signal.setitimer(signal.ITIMER_REAL, PATIENCE)
     signal.setitimer(signal.ITIMER_PROF, SECONDS_AN_INPUT)
     try:
-        with refusing():
-            KINDS[kind].read(given)
+        read()
     except HangError:
         return f"no end within {SECONDS_AN_INPUT:g} s of processor time"
     except MemoryError:
@@ -69,18 +111,53 @@ def try_one(kind: str, seed: int, number: int, folder: Path) -> str | None:
 def run_batch(kind: str, seed: int, first: int, count: int, out: Path) -> None:
     """Try some inputs in this process; the findings go to a file."""
     resource.setrlimit(resource.RLIMIT_DATA, (MEGABYTES << 20, MEGABYTES << 20))
-    progress = out.with_suffix(".at")
-    failures = []
-    with tempfile.TemporaryDirectory(prefix="campaign-") as name:
-        for number in range(first, first + count):
-            progress.write_text(str(number))
-            problem = try_one(kind, seed, number, Path(name))
-            if problem is not None:
-                failures.append({"number": number, "problem": problem})
+    failures = try_batch(kind, seed, range(first, first + count), out.with_suffix(".at"))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    found = {"tried": count, "failures": failures, "peak_mb": round(peak)}
-    out.write_text(json.dumps(found))
+    out.write_text(json.dumps({"tried": count, "failures": failures, "peak_mb": round(peak)}))
+
+
+def try_batch(kind: str, seed: int, every: range, progress: Path) -> list[dict[str, Any]]:
+    """Try inputs, alone or together; a file says where, until the end."""
+    # A group that ended the process before is read one by one.
+    single = _Place.read(progress).until if progress.exists() else 0
+    failures: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory(prefix="campaign-") as name:
+        for start in range(0, len(every), GROUP):
+            numbers = every[start : start + GROUP]
+            alone: Sequence[int] = numbers
+            problem = None
+            if KINDS[kind].read_group is not None and numbers[-1] >= single:
+                _Place(numbers[0], numbers[-1] + 1, failures).write(progress)
+                with tempfile.TemporaryDirectory(dir=name) as together:
+                    problem, refused = try_group(kind, seed, numbers, Path(together))
+                if problem is None and not refused:
+                    alone = [number for number in numbers if number % ALONE == 0]
+            known = len(failures)
+            for number in alone:
+                _Place(number, number, failures).write(progress)
+                wrong = try_one(kind, seed, number, Path(name))
+                if wrong is not None:
+                    failures.append({"number": number, "problem": wrong})
+            if problem is not None and len(failures) == known:  # only together
+                failures.append({"number": numbers[0], "problem": f"the group: {problem}"})
     progress.unlink()
+    return failures
+
+
+class _Place(NamedTuple):
+    """Where a batch is: at one input, or at a group that goes until (and without) another."""
+
+    at: int
+    until: int
+    failures: list[dict[str, Any]]
+    """What was found by this process: it may not live to tell it."""
+
+    def write(self, path: Path) -> None:
+        path.write_text(json.dumps(self))
+
+    @staticmethod
+    def read(path: Path) -> _Place:
+        return _Place(*json.loads(path.read_text()))
 
 
 def run_inputs(
@@ -130,7 +207,9 @@ def _finish_batch(kind: str, seed: int, first: int, count: int, out: Path) -> No
     begun, worked = time.monotonic(), _worked()
     failures: list[dict[str, Any]] = []
     peak, at, tried = 0, first, 0
-    part, progress = out.with_suffix(".part"), out.with_suffix(".at")
+    part = out.with_suffix(".part")
+    progress = part.with_suffix(".at")
+    progress.unlink(missing_ok=True)  # of a run that was stopped
     while at < first + count:
         left = first + count - at
         words = ["--batch", kind, str(seed), str(at), str(left), str(part)]
@@ -146,8 +225,13 @@ def _finish_batch(kind: str, seed: int, first: int, count: int, out: Path) -> No
             tried += left
             part.unlink()
             break
-        where = part.with_suffix(".at")
-        killed = int(where.read_text()) if where.exists() else at
+        place = _Place.read(progress) if progress.exists() else _Place(at, at, [])
+        failures += place.failures
+        if place.until > place.at:  # some of a group: it is read again, one by one
+            tried += place.at - at
+            at = place.at
+            continue
+        killed = place.at
         last = done.stderr.decode("utf-8", "replace").strip()[-300:]
         failures.append({"number": killed, "problem": f"ended with {done.returncode}: {last}"})
         tried += killed - at + 1

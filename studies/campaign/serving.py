@@ -7,23 +7,18 @@ job, and writes what the API tells of it. Killed at any moment, the next run has
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import socket
-import subprocess
 import sys
 import time
 import uuid
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 from urllib.error import URLError
 from urllib.request import Request, urlopen
 
-SERVER = (
-    "from dataclasses import asdict; from milepost.web.settings import Limits; "
-    "Limits.__init__.__defaults__ = tuple({**asdict(Limits()), 'niceness': 0}.values()); "
-    "from milepost.cli.app import main; main()"
-)
-"""The command line, with jobs that do not step back for other programs."""
 TOKEN = "only-for-the-campaign"  # noqa: S105
 
 
@@ -50,6 +45,17 @@ def _send(home: str, games: Path) -> None:
     )
 
 
+def _serve(words: list[str]) -> None:
+    """Be `milepost serve`, with jobs that do not step back for other programs."""
+    from milepost.cli.app import main as command_line
+    from milepost.web.settings import Limits
+
+    Limits.__init__.__defaults__ = tuple({**asdict(Limits()), "niceness": 0}.values())
+    os.environ["MILEPOST_TOKEN"] = TOKEN
+    sys.argv = ["milepost", *words]
+    command_line()
+
+
 def main() -> None:
     """Serve, send, wait, tell."""
     games, store, folder, out = map(Path, sys.argv[1:5])
@@ -58,13 +64,14 @@ def main() -> None:
         port = probe.getsockname()[1]
     home = f"http://127.0.0.1:{port}"
     words = ["serve", "--no-browser", "--port", str(port), "--folder", str(folder), "-j", "1"]
-    server = subprocess.Popen(
-        [sys.executable, "-c", SERVER, *words, "--store", str(store)],
-        env={**os.environ, "MILEPOST_TOKEN": TOKEN}, stdout=subprocess.DEVNULL,
-    )  # fmt: skip
+    # A fork has everything imported; imports write nothing.
+    server = multiprocessing.get_context("fork").Process(
+        target=_serve, args=([*words, "--store", str(store)],)
+    )
+    server.start()
     try:
         while True:
-            if server.poll() is not None:
+            if server.exitcode is not None:
                 sys.exit("the server ended before it answered")
             try:
                 known = _ask(home, "/api/v1/sets")
@@ -81,7 +88,7 @@ def main() -> None:
         out.write_text(json.dumps([job["state"], told["rows"]]), encoding="utf-8")
     finally:
         server.terminate()
-        server.wait(60)
+        server.join(60)
 
 
 if __name__ == "__main__":

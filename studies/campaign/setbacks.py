@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -23,7 +25,10 @@ from studies.campaign.warm import Running, command_line
 
 NO_LIMITS = ("check", "serve", "match", "calibrate")
 """Commands that need more room from the start, or end with 1 for another reason."""
-LIMITED = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192)); "
+ROOM = 8192
+"""Bytes that a file may have where files are limited."""
+PATIENCE = 900.0
+"""Seconds by the clock on the wall after which a command hangs; the machine may be busy."""
 QUOTA = """
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -132,22 +137,26 @@ def _disk(options: str) -> Iterator[Path | None]:
 
 
 def _run(
-    command: Command, inputs: Path, out: Path, before: str = "", **around: str
+    command: Command, inputs: Path, out: Path, room: int | None = None, **around: str
 ) -> tuple[int, str]:
+    words = command.words(inputs, out)
+    if "LD_PRELOAD" not in around:
+        return Running(words, command.program, around=around, room=room).end(PATIENCE)
+    # A library is loaded before all others when a process begins, so this one begins cold.
     program = command.program
     begin = f"from {program.__module__} import {program.__name__} as begin; begin()"
     done = subprocess.run(
-        [sys.executable, "-c", before + begin, *command.words(inputs, out)],
+        [sys.executable, "-c", begin, *words],
         capture_output=True, check=False, text=True, env={**os.environ, **around},
     )  # fmt: skip
     return done.returncode, done.stderr
 
 
 def refused(
-    command: Command, inputs: Path, out: Path, before: str = "", **around: str
+    command: Command, inputs: Path, out: Path, room: int | None = None, **around: str
 ) -> str | None:
     """Run a command that cannot write; returns what is wrong with the way it says so."""
-    code, told = _run(command, inputs, out, before, **around)
+    code, told = _run(command, inputs, out, room, **around)
     left = [path.name for path in out.rglob("*.partial")]
     if left:
         return f"{command.name} left {left}"
@@ -163,7 +172,7 @@ def limited(inputs: Path) -> tuple[str, str | None]:
     problems = []
     for command in _writers(inputs).values():
         with _folder() as out:
-            problems.append(refused(command, inputs, out, LIMITED))
+            problems.append(refused(command, inputs, out, ROOM))
     return ", ".join(_writers(inputs)), "; ".join(filter(None, problems)) or None
 
 
@@ -205,7 +214,7 @@ def quotas(inputs: Path) -> tuple[str, str | None]:
         for command in _writers(inputs).values():
             with _folder() as out:
                 around = {"LD_PRELOAD": library, "QUOTA_FOLDER": str(out)}
-                problems.append(refused(command, inputs, out, **around))
+                problems.append(refused(command, inputs, out, None, **around))
     return ", ".join(_writers(inputs)), "; ".join(filter(None, problems)) or None
 
 
@@ -241,7 +250,7 @@ def clock_set_back(inputs: Path) -> tuple[str, str | None]:
                 _run(command, inputs, alone)
                 for seconds in ("1", "0"):
                     around = {"LD_PRELOAD": library, "BACK_AFTER": seconds}
-                    code, told = _run(command, inputs, out, **around)
+                    code, told = _run(command, inputs, out, None, **around)
                     if code != command.code or "Traceback" in told:
                         problems.append(f"{command.name}: {code} {told[-300:]}")
                 if command.digest(out) != command.digest(alone):
@@ -260,6 +269,29 @@ def together(inputs: Path) -> tuple[str, str | None]:
             return "analyse", str(ends)
         same = command.digest(alone) == command.digest(both)
     return "analyse", None if same else "the rows differ"
+
+
+def engines_killed(inputs: Path) -> tuple[str, str | None]:
+    """Engines are killed every few seconds; positions that fail too often are told, done later."""
+    command, kills = commands(inputs)["analyse"], 0
+    chance = random.Random(19)
+    with _folder() as alone, _folder() as out:
+        Running(command.words(inputs, alone), command_line).end(PATIENCE)
+        running = Running(command.words(inputs, out), command_line)
+        while running.is_running():
+            time.sleep(chance.uniform(1.0, 4.0))
+            for number in running.engines():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(number, signal.SIGKILL)
+                    kills += 1
+        code, told = running.end(PATIENCE)
+        if kills == 0 or (code and "the same command tries them again" not in told):
+            return "analyse", f"ended with {code} after {kills} kills: {told[-300:]}"
+        if code:
+            code, told = Running(command.words(inputs, out), command_line).end(PATIENCE)
+        if code or command.digest(alone) != command.digest(out):
+            return "analyse", f"other rows after {kills} kills: {code} {told[-300:]}"
+    return "analyse", None
 
 
 def reader_leaves(inputs: Path) -> tuple[str, str | None]:
@@ -286,7 +318,8 @@ def reader_leaves(inputs: Path) -> tuple[str, str | None]:
 TRIALS = {
     "file size limit": limited, "small and read-only disks": small_disks, "quota": quotas,
     "no temporary space": no_temporary_space, "clock set back": clock_set_back,
-    "two runs on one store": together, "reader leaves (SIGPIPE)": reader_leaves,
+    "two runs on one store": together, "engines killed every few seconds": engines_killed,
+    "reader leaves (SIGPIPE)": reader_leaves,
 }  # fmt: skip
 
 

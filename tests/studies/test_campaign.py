@@ -67,6 +67,45 @@ def test_the_campaign_notices(
     assert (found is None) if told is None else (found is not None and told in found)
 
 
+@pytest.mark.parametrize(
+    ("alone", "together", "found"),
+    [((), (), []), ((3,), (3,), [3]), ((), (3,), [0]), ((5,), (), [])],
+    ids=["nothing", "one", "only together", "one that nobody reads alone"],
+)
+def test_a_group_that_fails_is_read_one_by_one(
+    alone: tuple[int, ...], together: tuple[int, ...], found: list[int], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    numbers: list[int] = []
+
+    def make(_: random.Random, folder: Path) -> int:
+        return numbers.pop(0)
+
+    def read(number: int) -> None:
+        assert number not in alone
+
+    def read_group(group: list[int]) -> None:
+        assert not set(group) & set(together)
+
+    planted = Kind("planted", make, read, 10, read_group)
+    monkeypatch.setitem(KINDS, "planted", planted)
+    numbers += [*range(10), *(range(10) if together else (0,))]
+    failures = inputs.try_batch("planted", 1, range(10), tmp_path / "at")
+    assert [failure["number"] for failure in failures] == found
+    assert not (tmp_path / "at").exists()
+
+
+def test_a_group_that_ended_its_process_is_read_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[int] = []
+    planted = Kind("planted", lambda _, folder: 0, tried.append, 10, _crash)
+    monkeypatch.setitem(KINDS, "planted", planted)
+    (tmp_path / "at").write_text("[0, 10, []]")  # what the process wrote before it ended
+    assert inputs.try_batch("planted", 1, range(10), tmp_path / "at") == []
+    assert len(tried) == 10
+
+
 def test_damage_is_repeatable_and_is_damage() -> None:
     data = b"some bytes of an input" * 20
     tree = {"a": [1, 2, {"b": 3.5}], "c": "d"}
