@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import shlex
-import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import chess.pgn
 import pytest
+from studies import bot_xboard
 
 from milepost.analysis.engine.setup import find_engine
 from milepost.errors import EngineError
@@ -21,7 +17,6 @@ GAMES = 5
 MOVES = 16
 """XBoard ends each game after so many moves: eight of them beyond the book."""
 PATIENCE = 500
-FOLDERS = f"{os.environ.get('PATH', '')}:/usr/games:/usr/local/games"
 
 
 @pytest.fixture(scope="module")
@@ -36,68 +31,36 @@ def engine_path() -> Path:
 @pytest.fixture(scope="module")
 def display() -> Iterator[str]:
     """A display without a screen; skipped where a program is missing."""
-    for program in ("xboard", "polyglot", "Xvfb"):
-        if shutil.which(program, path=FOLDERS) is None:
-            pytest.skip(f"{program} is not installed (scripts/setup.sh clients)")
-    read, write = os.pipe()
-    server = subprocess.Popen(
-        [
-            str(shutil.which("Xvfb", path=FOLDERS)),
-            "-displayfd",
-            str(write),
-            "-screen",
-            "0",
-            "1024x768x24",
-        ],
-        pass_fds=[write],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    os.close(write)
-    with os.fdopen(read) as numbers:
-        number = numbers.readline().strip()
-    if not number:
-        pytest.skip("Xvfb does not start here")
-    yield f":{number}"
-    server.terminate()
-    server.wait()
+    if missing := bot_xboard.missing_programs():
+        pytest.skip(f"not installed: {', '.join(missing)} (scripts/setup.sh clients)")
+    with bot_xboard.display() as screen:
+        if screen is None:
+            pytest.skip("Xvfb does not start here")
+        yield screen
 
 
 def test_five_games_in_xboard(engine_path: Path, display: str, tmp_path: Path) -> None:
     """No time loss, no stall, no illegal move at ten seconds and a tenth a move."""
-    games = tmp_path / "games.pgn"
     bot = f"{sys.executable} -m milepost play --plan bullet --engine {engine_path}"
-    xboard = shutil.which("xboard", path=FOLDERS)
-    assert xboard is not None
-    command = [
-        xboard,
-        "-fcp", f"{bot} --elo 1600 --seed 1", "-fd", str(tmp_path), "-fUCI",
-        "-scp", f"{bot} --elo 2200 --seed 2", "-sd", str(tmp_path), "-sUCI",
-        "-mg", str(GAMES), "-tc", "0:10", "-inc", "0.1", "-sgf", str(games), "-xponder",
-        "-adjudicateDrawMoves", str(MOVES), "-popupExitMessage", "false",
-        "-popupMoveErrors", "false", "-autoCallFlag", "true",
-    ]  # fmt: skip
-    settings = {**os.environ, "PATH": FOLDERS, "DISPLAY": display, "HOME": str(tmp_path)}
-    settings.pop("XBOARD_OPTIONS", None)
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        subprocess.run(
-            command,
-            env=settings,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=PATIENCE,
-            check=False,
-        )
-    text = games.read_text(encoding="utf-8") if games.exists() else ""
-    assert text, f"XBoard wrote no game: {shlex.join(command)}"
-    for complaint in ("forfeit", "illegal", "time", "disconnect", "exited"):
-        assert complaint not in text.replace("TimeControl", "").lower()
-    found = []
-    with games.open(encoding="utf-8") as file:
-        while (game := chess.pgn.read_game(file)) is not None:
-            assert not game.errors
-            found.append(game)
-    assert len(found) == GAMES
-    for game in found:
+    bots = (f"{bot} --elo 1600 --seed 1", f"{bot} --elo 2200 --seed 2")
+    ended_early = ("-adjudicateDrawMoves", str(MOVES))
+    path = bot_xboard.play(display, bots, GAMES, tmp_path, patience=PATIENCE, options=ended_early)
+    found = bot_xboard.read_games(path)
+    assert found.complaints.total() == 0, found.ends
+    assert len(found.games) == GAMES
+    for game in found.games:
         board = game.end().board()
         assert board.fullmove_number > MOVES or board.is_game_over()
+
+
+@pytest.mark.parametrize(
+    ("end", "name"),
+    [("White forfeits on time", "time_loss"), ("Xboard: Forfeit due to illegal move", "illegal"),
+     ("Black disconnected", "stall"), ("Error: first chess program exited unexpectedly", "stall")],
+)  # fmt: skip
+def test_an_end_that_must_not_be_is_noticed(end: str, name: str, tmp_path: Path) -> None:
+    path = tmp_path / "xboard.pgn"
+    path.write_text(f'[Event "x"]\n[Result "0-1"]\n\n1. e4 e5\n{{{end}}} 0-1\n', encoding="utf-8")
+    assert bot_xboard.read_games(path).complaints[name] == 1
+    path.write_text('[Event "x"]\n[Result "0-1"]\n\n1. e4 e5\n{Black mates} 0-1\n', "utf-8")
+    assert bot_xboard.read_games(path).complaints.total() == 0
