@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -32,6 +33,7 @@ COMPLAINTS = {
     "stall": ("disconnect", "exited", "abort"),
 }
 """Words in XBoard's comment on the end of a game, and what they mean."""
+_FIGURES = re.compile(r"^[+-]?[\d.M#]+/\d+ [\d.:]+ ?")
 
 
 def missing_programs() -> list[str]:
@@ -72,6 +74,8 @@ def play(
         "-scp", bots[1], "-sd", str(folder), "-sUCI",
         "-mg", str(games), "-tc", "0:10", "-inc", "0.1", "-sgf", str(path), "-xponder",
         "-popupExitMessage", "false", "-popupMoveErrors", "false", "-autoCallFlag", "true",
+        # What another match has set must not end these games.
+        "-saveSettingsOnExit", "false", "-adjudicateDrawMoves", "0",
         *options,
     ]  # fmt: skip
     around = {**os.environ, "PATH": FOLDERS, "DISPLAY": screen, "HOME": str(folder)}
@@ -104,7 +108,8 @@ def read_games(path: Path) -> Standing:
     with path.open(encoding="utf-8") as file:
         while (game := chess.pgn.read_game(file)) is not None:
             found.games.append(game)
-            end = " ".join(game.end().comment.split())
+            # A bot's own value, depth and seconds may stand before XBoard's words.
+            end = _FIGURES.sub("", " ".join(game.end().comment.split()))
             found.ends[end] += 1
             for name, words in COMPLAINTS.items():
                 found.complaints[name] += any(word in end.lower() for word in words)
