@@ -15,17 +15,18 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.stats import binom, kstest, kstwobign
+from scipy.stats import binom, kstest
 from scripts.write_honest import read_events
 
 import milepost as mp
-from milepost.fairplay.evidence.simulate import Simulator, weighed_draws
+from milepost.fairplay.evidence.simulate import Draws, Simulator, weighed_draws
 from milepost.fairplay.performances import Board, Performance, make_board, performance, performances
 from milepost.fairplay.reference.honest import HonestPlayers, honest_players
 from milepost.fairplay.reference.measure import LEAST_GAMES, enough_turns, reference_rows
@@ -293,38 +294,109 @@ def study_engines(given: argparse.Namespace) -> dict[str, Any]:
     return {"calibration": given.calibration, "engines": rows}
 
 
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Draws on the turns of one performance: people to judge, and what they are judged by."""
+
+    judged: np.ndarray
+    """ln E of the honest people whose p is asked for."""
+    honest: np.ndarray
+    """ln E of the honest draws that p is read off."""
+    helped: np.ndarray
+    """ln E of the helped ones."""
+
+    def p(self) -> np.ndarray:
+        """Return p of the judged, read off the other draws as a full test does."""
+        return _draws(np.concatenate([self.honest, self.helped])).tails("ln_e", self.judged)[0]
+
+
+def _draws(ln_e: np.ndarray) -> Draws:
+    return Draws(ln_e, ln_e, ln_e, 1 / (0.5 + 0.5 * np.exp(np.minimum(ln_e, 600.0))))
+
+
+def drawn_again(pool: Pool, rng: np.random.Generator) -> Pool:
+    """Draw a whole pool anew, from a law under which p is right.
+
+    All draws of the pool are the points of that law. With a share a of them helped, honest people
+    have the point x with a weight of 1 / (1 - a + a E(x)), helped people with E(x) times that: so E
+    is the ratio of the two, as it must be. Points come more than once, so they are shaken a little.
+    """
+    ln_e = np.concatenate([pool.judged, pool.honest, pool.helped])
+    share = len(pool.helped) / len(ln_e)
+    e = np.exp(np.minimum(ln_e, 600.0))
+    alone = 1 / (1 - share + share * e)
+
+    def draw(count: int, weights: np.ndarray) -> np.ndarray:
+        picked = rng.choice(ln_e, size=count, p=weights / weights.sum())
+        return picked + rng.uniform(-1e-9, 1e-9, count)
+
+    return Pool(
+        draw(len(pool.judged), alone),
+        draw(len(pool.honest), alone),
+        draw(len(pool.helped), e * alone),
+    )
+
+
+def uniformity(pools: Sequence[Pool], rng: np.random.Generator, repeats: int) -> dict[str, Any]:
+    """Return how far p is from uniform, beside what whole studies give where p is right.
+
+    All people of a performance are judged by the same draws, which have their own error, so neither
+    binomial bands nor the table of Kolmogorov and Smirnov hold. The study is drawn anew `repeats`
+    times instead, reference draws included.
+    """
+    levels = (0.9, 0.7, 0.5, 0.3, 0.1, 0.05, 0.01)
+
+    def figures(those: Sequence[Pool]) -> np.ndarray:
+        p = np.concatenate([each.p() for each in those])
+        return np.array([float(kstest(p, "uniform").statistic), *((p < x).mean() for x in levels)])
+
+    found = figures(pools)
+    again = np.array([figures([drawn_again(each, rng) for each in pools]) for _ in range(repeats)])
+    low, high = np.quantile(again, [0.025, 0.975], axis=0)
+    return {
+        "p": [
+            {"level": level, "share": found[k], "low": low[k], "high": high[k]}
+            for k, level in enumerate(levels, start=1)
+        ],
+        "ks_distance": found[0],
+        "ks_distance_where_right": [low[0], float(np.median(again[:, 0])), high[0]],
+        "ks_p": float((1 + (again[:, 0] >= found[0]).sum()) / (1 + repeats)),
+        "repeats": repeats,
+    }
+
+
 def study_simulated(given: argparse.Namespace) -> dict[str, Any]:
     """Honest people drawn on real turns: p must be uniform, the mean of E 1 at most."""
     rng = np.random.default_rng(given.seed)
-    ps, es, zs = [], [], []
     real: list[Performance] = []
     for _, board, _ in boards(given, given.part):
-        real += performances(board)[: max(1, given.most // 4)]
-        if len(real) >= given.most:
-            break
-    compared_with = 0.0
-    for number, each in enumerate(real[: given.most]):
+        real += performances(board)
+    # As many as asked for, of all ratings alike.
+    real.sort(key=lambda each: each.rating)
+    real = [
+        real[k] for k in np.unique(np.linspace(0, len(real) - 1, given.most).round()).astype(int)
+    ]
+    pools, weights, zs = [], [], []
+    for number, each in enumerate(real):
         simulator = Simulator(each)
         weighed = weighed_draws(simulator, rng, given.reference)
-        compared_with += weighed.weights.sum() ** 2 / (weighed.weights**2).sum()
-        drawn = simulator.draw(given.draws // given.most, rng)
-        ps += [weighed.tail("ln_e", value)[0] for value in drawn.ln_e]
-        es += np.exp(drawn.ln_e).tolist()
-        zs += drawn.combined.tolist()
-        tell(f"{number + 1} of {given.most}")
-    p, e, z = np.array(ps), np.array(es), np.array(zs)
-    # p is read off reference draws that are a sample as well, so two samples are compared
-    # (Smirnov's limit with n m / (n + m); m by Kish's effective size of weighed draws).
-    distance = float(kstest(p, "uniform").statistic)
-    size = len(p) * compared_with / (len(p) + compared_with)
+        weights.append(weighed.weights)
+        count = given.draws // len(real) + (number < given.draws % len(real))
+        drawn = simulator.draw(count, rng)
+        zs.append(drawn.combined)
+        ln_e = weighed.ln_e
+        pools.append(Pool(drawn.ln_e, ln_e[: given.reference], ln_e[given.reference :]))
+        tell(f"{number + 1} of {len(real)}")
+    e = np.exp(np.concatenate([each.judged for each in pools]))
+    z, w = np.concatenate(zs), np.concatenate(weights)
     return {
-        "performances": len(p),
-        "p": [share_row(p, level) for level in (0.5, 0.1, 0.05, 0.01)],
-        "compared_with": compared_with,
+        "performances": len(e),
+        "people": len(real),
+        "elo": [real[0].rating, real[-1].rating],
         "reference_draws": given.reference,
-        "ks_p": float(kstwobign.sf(np.sqrt(size) * distance)),
-        "ks_p_as_if_exact": float(kstest(p, "uniform").pvalue),
-        "ks_distance": distance,
+        **uniformity(pools, rng, given.repeats),
+        # 1 if E is the ratio of the densities that helped and honest draws come from.
+        "mean_weight": [float(w.mean()), float(w.std() / np.sqrt(len(w)))],
         "e_mean": float(e.mean()),
         "e_se": float(e.std() / np.sqrt(len(e))),
         "e_over_20": float((e > 20).mean()),
@@ -353,10 +425,11 @@ def main() -> None:
         "--earlier", nargs="*", default=[], help="events that were looked at before, for honest"
     )
     parser.add_argument("--plot", type=Path, help="where the QQ plot of honest goes")
-    parser.add_argument("--most", type=int, default=12, help="performances of a rating")
+    parser.add_argument("--most", type=int, default=48, help="real performances to draw people on")
+    parser.add_argument("--repeats", type=int, default=1000, help="studies that are drawn anew")
     parser.add_argument("--draws", type=int, default=10_000)
     parser.add_argument(
-        "--reference", type=int, default=1000,
+        "--reference", type=int, default=400,
         help="honest draws, and as many helped ones, that the p of simulated people is read off",
     )  # fmt: skip
     parser.add_argument("--seed", type=int, default=2011)
