@@ -365,6 +365,33 @@ def uniformity(pools: Sequence[Pool], rng: np.random.Generator, repeats: int) ->
     }
 
 
+def density_rows(pools: Sequence[Pool]) -> list[dict[str, float]]:
+    """Return whether E is the ratio of the laws that helped and honest draws come from.
+
+    If it is, the mean of any g(x) among helped draws is that of E g among honest ones. Here g is
+    the weight above a place that a share of honest draws reaches. Beside it: by how much the judged
+    reach that place oftener than the honest draws they are judged by, which is chance alone.
+    """
+    rows = []
+    for share in (0.9, 0.7, 0.5, 0.3, 0.1, 0.05):
+        sums = np.zeros(4)
+        for pool in pools:
+            honest = np.concatenate([pool.judged, pool.honest])
+            at = np.quantile(honest, 1 - share)
+            mine, theirs = (_draws(x).weights * (x >= at) for x in (honest, pool.helped))
+            mine = np.exp(np.minimum(honest, 600.0)) * mine
+            luck = (pool.judged >= at).mean() - (pool.honest >= at).mean()
+            size = 1 / len(pool.judged) + 1 / len(pool.honest)
+            sums += [mine.mean() - theirs.mean(), mine.var() / len(mine) + theirs.var() /
+                     len(theirs), luck, share * (1 - share) * size]  # fmt: skip
+        rows.append({
+            "share": share,
+            "apart": sums[0] / len(pools), "apart_z": sums[0] / np.sqrt(sums[1]),
+            "luck": sums[2] / len(pools), "luck_z": sums[2] / np.sqrt(sums[3]),
+        })  # fmt: skip
+    return rows
+
+
 def study_simulated(given: argparse.Namespace) -> dict[str, Any]:
     """Honest people drawn on real turns: p must be uniform, the mean of E 1 at most."""
     rng = np.random.default_rng(given.seed)
@@ -395,6 +422,7 @@ def study_simulated(given: argparse.Namespace) -> dict[str, Any]:
         "elo": [real[0].rating, real[-1].rating],
         "reference_draws": given.reference,
         **uniformity(pools, rng, given.repeats),
+        "density": density_rows(pools),
         # 1 if E is the ratio of the densities that helped and honest draws come from.
         "mean_weight": [float(w.mean()), float(w.std() / np.sqrt(len(w)))],
         "e_mean": float(e.mean()),
