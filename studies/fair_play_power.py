@@ -129,13 +129,13 @@ def _known(best: Ints) -> bool:
 
 
 def replacements(
-    part: Performance, others: Mapping[str, Ints], rng: np.random.Generator
+    part: Performance, others: Mapping[str, Ints], rng: np.random.Generator, *, own: bool = True
 ) -> Iterator[tuple[str, Ints]]:
-    """Yield kinds of help, each with choices in which it is given."""
+    """Yield kinds of help, each with choices in which it is given; `own` = the set-up's too."""
     played = part.board.spreads.chosen[part.rows]
     stake = part.turns.chances.stake
     for who, best in ((OWN, np.zeros_like(played)), *others.items()):
-        if not _known(best):
+        if not _known(best) or (who == OWN and not own):
             continue
         move = np.where(best < 0, played, best)
         for share in SHARES:
@@ -158,14 +158,14 @@ class Noticed:
 
 def judge(
     part: Performance, others: Mapping[str, Ints], at_100: Floats, at_raw: float,
-    rng: np.random.Generator, draws: int,
+    rng: np.random.Generator, draws: int, *, own: bool = True,
 ) -> Noticed:  # fmt: skip
     """Replace moves and see what is noticed."""
     simulator = Simulator(part)
     drawn = weighed_draws(simulator, rng, draws)
     at_1000 = np.array([drawn.threshold(name, 1e-3) for name in ("ln_e", "combined", "match")])
     answer = Noticed()
-    for label, picked in replacements(part, others, rng):
+    for label, picked in replacements(part, others, rng, own=own):
         found = np.array(simulator.statistics(picked))
         row = [*(found > at_100), float((picked == 0).mean()) > at_raw, *(found >= at_1000)]
         answer.of.setdefault(label, []).append([float(each) for each in row])
@@ -281,7 +281,8 @@ def study(given: argparse.Namespace) -> dict[str, Any]:
                 first = next(parts_of(real, games), None)
                 if first is not None:
                     mine = {name: options[first.rows] for name, options in others.items()}
-                    judged.append(judge(first, mine, limits, raw, rng, given.draws))
+                    own = not given.only_others
+                    judged.append(judge(first, mine, limits, raw, rng, given.draws, own=own))
             more, apart = cells(elo, games, judged)
             rows += more
             differences += apart
@@ -296,7 +297,7 @@ def study(given: argparse.Namespace) -> dict[str, Any]:
             for games, each in known.items()
         },
         "draws": given.draws,
-        "helpers": [OWN, *given.called],
+        "helpers": [*([] if given.only_others else [OWN]), *given.called],
         "below": {
             who: sign_flips(
                 [each for each in differences if each["help"].startswith(who)],
@@ -383,6 +384,8 @@ def main() -> None:
     parser.add_argument("--others", type=Path, action="append", default=[],
                         help="a store of another engine's evaluations; repeatable")  # fmt: skip
     parser.add_argument("--called", action="append", default=[], help="what it is called")
+    parser.add_argument("--only-others", action="store_true",
+                        help="no help by the set-up's own moves")  # fmt: skip
     parser.add_argument("--plan", default="bullet")
     parser.add_argument("--calibration", default="stockfish15.1-bullet")
     parser.add_argument("--events", nargs="*", default=[])
