@@ -18,7 +18,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -158,13 +158,38 @@ def group_rows(rows: pl.DataFrame, key: pl.Expr) -> list[dict[str, Any]]:
     return sorted(answer, key=lambda row: str(row["part"]))
 
 
+LOW = (1000.0, 1600.0)
+"""Ratings below those of most events."""
+
+
+def widening(found: Sequence[Board], low: float, high: float) -> float:
+    """Return the further standard deviation, in points, with which z² of a band is 1 at most."""
+    for extra in np.arange(0.0, 301.0, 10.0):
+        z = []
+        for board in found:
+            wider = replace(board.honest, bands=(*board.honest.bands, (low, high, float(extra))))
+            seen = replace(board, honest=wider)
+            z += [
+                performance(seen, real.player).scored.combined
+                for real in performances(board)
+                if low <= real.rating < high
+                and len(real) >= LEAST_TURNS
+                and real.games >= LEAST_GAMES
+            ]
+        if float((np.array(z) ** 2).mean()) <= 1.0:
+            break
+    return float(extra)
+
+
 def study_groups(given: argparse.Namespace) -> dict[str, Any]:
     """z of honest performances by rating and kind of event, for events of part estimate alone."""
     if given.part != "estimate":
         raise SystemExit("groups decides about the null: it reads part estimate alone")
     rows = []
     used: set[str] = set()
+    seen = []
     for name, board, _ in boards(given, given.part):
+        seen.append(board)
         used |= set(board.honest.made["events"])
         rows += [
             {"event": name, "elo": real.rating, "z": real.scored.combined, "turns": len(real)}
@@ -173,7 +198,7 @@ def study_groups(given: argparse.Namespace) -> dict[str, Any]:
         ]
         tell(f"{name}: {len(rows)}")
     table = pl.DataFrame(rows).with_columns(
-        pl.when(pl.col("elo") < 1600).then(pl.lit("below 1600")).otherwise(pl.lit("other"))
+        pl.when(pl.col("elo") < LOW[1]).then(pl.lit("below 1600")).otherwise(pl.lit("other"))
         .alias("low")
     )  # fmt: skip
     fresh = table.filter(~pl.col("event").is_in(sorted(used)))
@@ -183,6 +208,7 @@ def study_groups(given: argparse.Namespace) -> dict[str, Any]:
         "measured_on": sorted(used & set(table["event"])),
         "all": [*group_rows(table, pl.col("low")), *group_rows(table, _kind())],
         "not_measured_on": [*group_rows(fresh, pl.col("low")), *group_rows(fresh, _kind())],
+        "widening_below_1600": widening(seen, *LOW),
         "by_elo": group_rows(table, pl.col("elo") // 200 * 200),
     }
 

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
-from studies.fair_play import Pool, density_rows, uniformity
+from studies.fair_play import Pool, density_rows, group_rows, uniformity
+from studies.fair_play_depths import HONEST, compare, matched
 from studies.fair_play_power import sign_flips
 
 
@@ -71,3 +73,31 @@ def test_cells_without_any_difference_are_not_below() -> None:
     none = [{"elo": 1600, "games": 1, "help": "x", "rate": "1e-3", "whose": [0, 1, 2],
              "less_match": [0.0, 0.0, 0.0]}]  # fmt: skip
     assert sign_flips(none, np.random.default_rng(0), 50)["below"] == 0
+
+
+def test_matching_takes_the_kinds_of_turn_out() -> None:
+    """An engine that plays as people do, in other positions: the raw share differs, not this."""
+    rng = np.random.default_rng(8)
+    chance = np.array([0.3, 0.6, 0.9])
+
+    def turns(shares: list[float], lift: float, count: int = 3000) -> pl.DataFrame:
+        cell = rng.choice(3, size=count, p=shares)
+        hit = (rng.random(count) < chance[cell] + lift).astype(float)
+        return pl.DataFrame({"cell": cell, "hit": hit, "loss": 1 - hit})
+
+    people = turns([0.2, 0.3, 0.5], 0.0)
+    same, better = turns([0.6, 0.3, 0.1], 0.0), turns([0.6, 0.3, 0.1], 0.08)
+    mean, error = matched(same, people, "hit")
+    assert mean == pytest.approx(0.2 * 0.3 + 0.3 * 0.6 + 0.5 * 0.9, abs=4 * error)
+    rows = compare({HONEST: people, "same": same, "better": better}, 16)["rows"]
+    assert rows[0]["hit"] - rows[1]["hit"] > 0.15
+    assert abs(rows[1]["hit_z"]) < 3.5
+    assert rows[2]["hit_z"] > 3.5
+
+
+def test_groups_whose_null_is_too_narrow_are_told() -> None:
+    z = np.concatenate([np.linspace(-1.7, 1.7, 30), np.linspace(-3.4, 3.4, 30), np.full(30, 0.6)])
+    rows = pl.DataFrame({"event": ["x"] * 90, "z": z, "who": ["a"] * 30 + ["b"] * 30 + ["c"] * 30})
+    found = {row["part"]: row for row in group_rows(rows, pl.col("who"))}
+    assert [found[name]["too_narrow"] for name in "abc"] == [False, True, False]
+    assert [found[name]["off"] for name in "abc"] == [False, False, True]
