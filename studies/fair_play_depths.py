@@ -65,9 +65,10 @@ def searched(turns: pl.DataFrame, store: Path, plan: mp.Plan) -> list[Mapping[st
     for position, played, moves, cp, mate in found.select(
         "position", "played", "moves", "cp", "mate"
     ).iter_rows():
+        # A row a depth: the last one is that of the whole search.
         known[position, played] = {
-            move: _pawns(values[-1], mates[-1])
-            for move, values, mates in zip(moves, cp, mate, strict=True)
+            move: _pawns(value, mate_in)
+            for move, value, mate_in in zip(moves, cp[-1], mate[-1], strict=True)
         }
     played = turns["played"].to_list() if plan.needs_played else [None] * len(turns)
     return [known.get(key, {}) for key in zip(keys, played, strict=True)]
@@ -95,7 +96,8 @@ def measure(turns: pl.DataFrame, store: Path, depth: int) -> pl.DataFrame:
     for cell, played, values in zip(cells, kept["played"], deep, strict=True):
         if played in values and np.isfinite(list(values.values())).all():
             loss = min(max(values.values()) - values[played], MOST_LOSS)
-            rows.append({"cell": cell, "hit": float(next(iter(values)) == played), "loss": loss})
+            # The plan looks at one move alone where the played move is its best.
+            rows.append({"cell": cell, "hit": float(len(values) == 1), "loss": loss})
     return pl.DataFrame(rows)
 
 

@@ -335,7 +335,7 @@ def page(figures: Sequence[dict[str, Any]]) -> str:
             f"people behind the one at 1 in 1,000: {each['draws']} and as many, for each "
             "performance."
         )
-        for who, told in each["below"].items():
+        for who, told in each.get("below", {}).items():
             lines += ["", _told(who, told)]
         for who in each.get("helpers", [OWN]):
             for rate, title in (("1e-2", "1 in 100"), ("1e-3", "1 in 1,000")):
