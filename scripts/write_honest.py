@@ -110,6 +110,10 @@ def main() -> None:
         "--widen", nargs=3, type=float, action="append", default=[],
         metavar=("FROM", "TO", "SD"), help="ratings where the null is wider, by so many points",
     )  # fmt: skip
+    parser.add_argument(
+        "--wilder", nargs=3, type=float, action="append", default=[],
+        metavar=("FROM", "TO", "FACTOR"), help="ratings where figures vary more, by this factor",
+    )  # fmt: skip
     parser.add_argument("--caution", default="", help="what every check with it must say")
     parser.add_argument("--only-evidence", action="store_true", help="keep the shipped people")
     parser.add_argument(
@@ -131,6 +135,8 @@ def main() -> None:
         describe(rows)
     if given.only_power and given.widen:
         honest = widened(honest, [(low, high, sd) for low, high, sd in given.widen])
+    if given.wilder:
+        honest = replace(honest, wilder=tuple((low, high, by) for low, high, by in given.wilder))
     if given.power is not None:
         power = json.loads(given.power.read_text(encoding="utf-8"))["rows"]
         honest = replace(honest, power=tuple(power))

@@ -162,23 +162,23 @@ LOW = (1000.0, 1600.0)
 """Ratings below those of most events."""
 
 
-def widening(found: Sequence[Board], low: float, high: float) -> float:
-    """Return the further standard deviation, in points, with which z² of a band is 1 at most."""
-    for extra in np.arange(0.0, 301.0, 10.0):
+def by_strength(found: Sequence[Board], low: float, high: float) -> list[dict[str, float]]:
+    """Return what z of a band becomes if strengths there range wider, by so many points."""
+    answer = []
+    for extra in (0.0, 100.0, 200.0, 300.0):
         z = []
         for board in found:
-            wider = replace(board.honest, bands=(*board.honest.bands, (low, high, float(extra))))
-            seen = replace(board, honest=wider)
+            wider = replace(board.honest, bands=(*board.honest.bands, (low, high, extra)))
             z += [
-                performance(seen, real.player).scored.combined
+                performance(replace(board, honest=wider), real.player).scored.combined
                 for real in performances(board)
                 if low <= real.rating < high
                 and len(real) >= LEAST_TURNS
                 and real.games >= LEAST_GAMES
             ]
-        if float((np.array(z) ** 2).mean()) <= 1.0:
-            break
-    return float(extra)
+        answer.append({"points": extra, "mean": float(np.mean(z)), "sd": float(np.std(z)),
+                       "largest": max(z)})  # fmt: skip
+    return answer
 
 
 def study_groups(given: argparse.Namespace) -> dict[str, Any]:
@@ -208,7 +208,7 @@ def study_groups(given: argparse.Namespace) -> dict[str, Any]:
         "measured_on": sorted(used & set(table["event"])),
         "all": [*group_rows(table, pl.col("low")), *group_rows(table, _kind())],
         "not_measured_on": [*group_rows(fresh, pl.col("low")), *group_rows(fresh, _kind())],
-        "widening_below_1600": widening(seen, *LOW),
+        "below_1600_by_strength": by_strength(seen, *LOW),
         "by_elo": group_rows(table, pl.col("elo") // 200 * 200),
     }
 
