@@ -110,10 +110,14 @@ def main() -> None:
         "--widen", nargs=3, type=float, action="append", default=[],
         metavar=("FROM", "TO", "SD"), help="ratings where the null is wider, by so many points",
     )  # fmt: skip
+    parser.add_argument(
+        "--wilder", nargs=3, type=float, action="append", default=[],
+        metavar=("FROM", "TO", "FACTOR"), help="ratings where figures vary more, by this factor",
+    )  # fmt: skip
     parser.add_argument("--caution", default="", help="what every check with it must say")
     parser.add_argument("--only-evidence", action="store_true", help="keep the shipped people")
     parser.add_argument(
-        "--only-power", action="store_true", help="keep all but power and deep look"
+        "--only-power", action="store_true", help="keep all but power, deep look and wider nulls"
     )
     parser.add_argument("--power", type=Path, help="what studies.fair_play_power wrote")
     parser.add_argument("--deep", type=Path, help="what the study pull of fair_play_deep wrote")
@@ -129,6 +133,10 @@ def main() -> None:
         else:
             honest, rows = measured(calibration, events, given)
         describe(rows)
+    if given.only_power and given.widen:
+        honest = widened(honest, [(low, high, sd) for low, high, sd in given.widen])
+    if given.wilder:
+        honest = replace(honest, wilder=tuple((low, high, by) for low, high, by in given.wilder))
     if given.power is not None:
         power = json.loads(given.power.read_text(encoding="utf-8"))["rows"]
         honest = replace(honest, power=tuple(power))
@@ -143,6 +151,19 @@ def main() -> None:
     print(honest.rests_on)
     print(f"offset {honest.offset}, bias {honest.bias.tolist()}")
     print(f"dispersion {honest.dispersion.tolist()}, bands {honest.bands}")
+
+
+def widened(honest: HonestPlayers, bands: Sequence[tuple[float, float, float]]) -> HonestPlayers:
+    """Put bands with a wider null in; those that they overlap go. The reference stays as it was.
+
+    Reference performances within the bands then have somewhat larger scores than they would have:
+    that is on the cautious side.
+    """
+    kept = [
+        old for old in honest.bands if all(old[1] <= new[0] or new[1] <= old[0] for new in bands)
+    ]
+    made = {**honest.made, "widened": [list(band) for band in bands]}
+    return replace(honest, bands=tuple(sorted([*kept, *bands])), made=made)
 
 
 def measured(

@@ -1,12 +1,14 @@
 """Does the check keep its promises? Honest performances, engines, simulated people.
 
     python -m studies.fair_play honest DATA --store DIR [--plan bullet] [--part test] -o DIR
+    python -m studies.fair_play groups DATA --store DIR [--plan bullet] --part estimate -o DIR
     python -m studies.fair_play engines DATA --store DIR [--plan bullet] -o DIR
     python -m studies.fair_play simulated DATA --store DIR [--plan bullet] -o DIR
 
 *honest*: complete events of a part (`../shared/data/events/index.csv`), all players: how p, z and E
 come out among people whom nobody has reason to doubt (`studies.fair_play_power` replaces moves of
-theirs). *engines*: games of engines against a rating of 2700.
+theirs). *groups*: z alone by rating and kind of event, to decide where the null has to be wider.
+*engines*: games of engines against a rating of 2700.
 *simulated*: honest people drawn on real turns. Figures are written as JSON, without names.
 """
 
@@ -15,17 +17,18 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.stats import binom, kstest, kstwobign
+from scipy.stats import binom, chi2, kstest
 from scripts.write_honest import read_events
 
 import milepost as mp
-from milepost.fairplay.evidence.simulate import Simulator, weighed_draws
+from milepost.fairplay.evidence.simulate import Draws, Simulator, weighed_draws
 from milepost.fairplay.performances import Board, Performance, make_board, performance, performances
 from milepost.fairplay.reference.honest import HonestPlayers, honest_players
 from milepost.fairplay.reference.measure import LEAST_GAMES, enough_turns, reference_rows
@@ -131,6 +134,82 @@ def study_honest(given: argparse.Namespace) -> dict[str, Any]:
         "quantiles": np.sort(rows["z"].to_numpy()).round(3).tolist(),
         "over_performers": _over_performers(found, scores),
         "winners": _winners(found),
+    }
+
+
+def group_rows(rows: pl.DataFrame, key: pl.Expr) -> list[dict[str, Any]]:
+    """What z is in groups of performances, and whether the null is too narrow there.
+
+    `too_narrow`: the scores vary more than chi-square allows in 39 of 40 cases, the rule by which
+    `milepost.fairplay.reference.measure` makes a null wider. `off`: the mean is further from 0 than
+    two standard errors, players of an event taken for strangers.
+    """
+    answer = []
+    for (label,), part in rows.with_columns(key.alias("key")).group_by("key"):
+        z = part["z"].to_numpy()
+        answer.append({
+            "part": label if isinstance(label, str) else int(float(str(label))),
+            "performances": len(z), "events": part["event"].n_unique(),
+            "z_mean": float(z.mean()), "z_se": float(1 / np.sqrt(len(z))),
+            "z_sd": float(z.std()), "squares": float((z**2).sum()),
+            "too_narrow": bool((z**2).sum() > chi2.ppf(0.975, len(z))),
+            "off": bool(abs(z.mean()) > 2 / np.sqrt(len(z))),
+        })  # fmt: skip
+    return sorted(answer, key=lambda row: str(row["part"]))
+
+
+LOW = (1000.0, 1600.0)
+"""Ratings below those of most events."""
+
+
+def by_strength(found: Sequence[Board], low: float, high: float) -> list[dict[str, float]]:
+    """Return what z of a band becomes if strengths there range wider, by so many points."""
+    answer = []
+    for extra in (0.0, 100.0, 200.0, 300.0):
+        z = []
+        for board in found:
+            wider = replace(board.honest, bands=(*board.honest.bands, (low, high, extra)))
+            z += [
+                performance(replace(board, honest=wider), real.player).scored.combined
+                for real in performances(board)
+                if low <= real.rating < high
+                and len(real) >= LEAST_TURNS
+                and real.games >= LEAST_GAMES
+            ]
+        answer.append({"points": extra, "mean": float(np.mean(z)), "sd": float(np.std(z)),
+                       "largest": max(z)})  # fmt: skip
+    return answer
+
+
+def study_groups(given: argparse.Namespace) -> dict[str, Any]:
+    """z of honest performances by rating and kind of event, for events of part estimate alone."""
+    if given.part != "estimate":
+        raise SystemExit("groups decides about the null: it reads part estimate alone")
+    rows = []
+    used: set[str] = set()
+    seen = []
+    for name, board, _ in boards(given, given.part):
+        seen.append(board)
+        used |= set(board.honest.made["events"])
+        rows += [
+            {"event": name, "elo": real.rating, "z": real.scored.combined, "turns": len(real)}
+            for real in performances(board)
+            if len(real) >= LEAST_TURNS and real.games >= LEAST_GAMES
+        ]
+        tell(f"{name}: {len(rows)}")
+    table = pl.DataFrame(rows).with_columns(
+        pl.when(pl.col("elo") < LOW[1]).then(pl.lit("below 1600")).otherwise(pl.lit("other"))
+        .alias("low")
+    )  # fmt: skip
+    fresh = table.filter(~pl.col("event").is_in(sorted(used)))
+    return {
+        "calibration": given.calibration,
+        "events": sorted(table["event"].unique()),
+        "measured_on": sorted(used & set(table["event"])),
+        "all": [*group_rows(table, pl.col("low")), *group_rows(table, _kind())],
+        "not_measured_on": [*group_rows(fresh, pl.col("low")), *group_rows(fresh, _kind())],
+        "below_1600_by_strength": by_strength(seen, *LOW),
+        "by_elo": group_rows(table, pl.col("elo") // 200 * 200),
     }
 
 
@@ -293,38 +372,137 @@ def study_engines(given: argparse.Namespace) -> dict[str, Any]:
     return {"calibration": given.calibration, "engines": rows}
 
 
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Draws on the turns of one performance: people to judge, and what they are judged by."""
+
+    judged: np.ndarray
+    """ln E of the honest people whose p is asked for."""
+    honest: np.ndarray
+    """ln E of the honest draws that p is read off."""
+    helped: np.ndarray
+    """ln E of the helped ones."""
+
+    def p(self) -> np.ndarray:
+        """Return p of the judged, read off the other draws as a full test does."""
+        return _draws(np.concatenate([self.honest, self.helped])).tails("ln_e", self.judged)[0]
+
+
+def _draws(ln_e: np.ndarray) -> Draws:
+    return Draws(ln_e, ln_e, ln_e, 1 / (0.5 + 0.5 * np.exp(np.minimum(ln_e, 600.0))))
+
+
+def drawn_again(pool: Pool, rng: np.random.Generator) -> Pool:
+    """Draw a whole pool anew, from a law under which p is right.
+
+    All draws of the pool are the points of that law. With a share a of them helped, honest people
+    have the point x with a weight of 1 / (1 - a + a E(x)), helped people with E(x) times that: so E
+    is the ratio of the two, as it must be. Points come more than once, so they are shaken a little.
+    """
+    ln_e = np.concatenate([pool.judged, pool.honest, pool.helped])
+    share = len(pool.helped) / len(ln_e)
+    e = np.exp(np.minimum(ln_e, 600.0))
+    alone = 1 / (1 - share + share * e)
+
+    def draw(count: int, weights: np.ndarray) -> np.ndarray:
+        picked = rng.choice(ln_e, size=count, p=weights / weights.sum())
+        return picked + rng.uniform(-1e-9, 1e-9, count)
+
+    return Pool(
+        draw(len(pool.judged), alone),
+        draw(len(pool.honest), alone),
+        draw(len(pool.helped), e * alone),
+    )
+
+
+def uniformity(pools: Sequence[Pool], rng: np.random.Generator, repeats: int) -> dict[str, Any]:
+    """Return how far p is from uniform, beside what whole studies give where p is right.
+
+    All people of a performance are judged by the same draws, which have their own error, so neither
+    binomial bands nor the table of Kolmogorov and Smirnov hold. The study is drawn anew `repeats`
+    times instead, reference draws included.
+    """
+    levels = (0.9, 0.7, 0.5, 0.3, 0.1, 0.05, 0.01)
+
+    def figures(those: Sequence[Pool]) -> np.ndarray:
+        p = np.concatenate([each.p() for each in those])
+        return np.array([float(kstest(p, "uniform").statistic), *((p < x).mean() for x in levels)])
+
+    found = figures(pools)
+    again = np.array([figures([drawn_again(each, rng) for each in pools]) for _ in range(repeats)])
+    low, high = np.quantile(again, [0.025, 0.975], axis=0)
+    return {
+        "p": [
+            {"level": level, "share": found[k], "low": low[k], "high": high[k]}
+            for k, level in enumerate(levels, start=1)
+        ],
+        "ks_distance": found[0],
+        "ks_distance_where_right": [low[0], float(np.median(again[:, 0])), high[0]],
+        "ks_p": float((1 + (again[:, 0] >= found[0]).sum()) / (1 + repeats)),
+        "repeats": repeats,
+    }
+
+
+def density_rows(pools: Sequence[Pool]) -> list[dict[str, float]]:
+    """Return whether E is the ratio of the laws that helped and honest draws come from.
+
+    If it is, the mean of any g(x) among helped draws is that of E g among honest ones. Here g is
+    the weight above a place that a share of honest draws reaches. Beside it: by how much the judged
+    reach that place oftener than the honest draws they are judged by, which is chance alone.
+    """
+    rows = []
+    for share in (0.9, 0.7, 0.5, 0.3, 0.1, 0.05):
+        sums = np.zeros(4)
+        for pool in pools:
+            honest = np.concatenate([pool.judged, pool.honest])
+            at = np.quantile(honest, 1 - share)
+            mine, theirs = (_draws(x).weights * (x >= at) for x in (honest, pool.helped))
+            mine = np.exp(np.minimum(honest, 600.0)) * mine
+            luck = (pool.judged >= at).mean() - (pool.honest >= at).mean()
+            size = 1 / len(pool.judged) + 1 / len(pool.honest)
+            sums += [mine.mean() - theirs.mean(), mine.var() / len(mine) + theirs.var() /
+                     len(theirs), luck, share * (1 - share) * size]  # fmt: skip
+        rows.append({
+            "share": share,
+            "apart": sums[0] / len(pools), "apart_z": sums[0] / np.sqrt(sums[1]),
+            "luck": sums[2] / len(pools), "luck_z": sums[2] / np.sqrt(sums[3]),
+        })  # fmt: skip
+    return rows
+
+
 def study_simulated(given: argparse.Namespace) -> dict[str, Any]:
     """Honest people drawn on real turns: p must be uniform, the mean of E 1 at most."""
     rng = np.random.default_rng(given.seed)
-    ps, es, zs = [], [], []
     real: list[Performance] = []
     for _, board, _ in boards(given, given.part):
-        real += performances(board)[: max(1, given.most // 4)]
-        if len(real) >= given.most:
-            break
-    compared_with = 0.0
-    for number, each in enumerate(real[: given.most]):
+        real += performances(board)
+    # As many as asked for, of all ratings alike.
+    real.sort(key=lambda each: each.rating)
+    real = [
+        real[k] for k in np.unique(np.linspace(0, len(real) - 1, given.most).round()).astype(int)
+    ]
+    pools, weights, zs = [], [], []
+    for number, each in enumerate(real):
         simulator = Simulator(each)
         weighed = weighed_draws(simulator, rng, given.reference)
-        compared_with += weighed.weights.sum() ** 2 / (weighed.weights**2).sum()
-        drawn = simulator.draw(given.draws // given.most, rng)
-        ps += [weighed.tail("ln_e", value)[0] for value in drawn.ln_e]
-        es += np.exp(drawn.ln_e).tolist()
-        zs += drawn.combined.tolist()
-        tell(f"{number + 1} of {given.most}")
-    p, e, z = np.array(ps), np.array(es), np.array(zs)
-    # p is read off reference draws that are a sample as well, so two samples are compared
-    # (Smirnov's limit with n m / (n + m); m by Kish's effective size of weighed draws).
-    distance = float(kstest(p, "uniform").statistic)
-    size = len(p) * compared_with / (len(p) + compared_with)
+        weights.append(weighed.weights)
+        count = given.draws // len(real) + (number < given.draws % len(real))
+        drawn = simulator.draw(count, rng)
+        zs.append(drawn.combined)
+        ln_e = weighed.ln_e
+        pools.append(Pool(drawn.ln_e, ln_e[: given.reference], ln_e[given.reference :]))
+        tell(f"{number + 1} of {len(real)}")
+    e = np.exp(np.concatenate([each.judged for each in pools]))
+    z, w = np.concatenate(zs), np.concatenate(weights)
     return {
-        "performances": len(p),
-        "p": [share_row(p, level) for level in (0.5, 0.1, 0.05, 0.01)],
-        "compared_with": compared_with,
+        "performances": len(e),
+        "people": len(real),
+        "elo": [real[0].rating, real[-1].rating],
         "reference_draws": given.reference,
-        "ks_p": float(kstwobign.sf(np.sqrt(size) * distance)),
-        "ks_p_as_if_exact": float(kstest(p, "uniform").pvalue),
-        "ks_distance": distance,
+        **uniformity(pools, rng, given.repeats),
+        "density": density_rows(pools),
+        # 1 if E is the ratio of the densities that helped and honest draws come from.
+        "mean_weight": [float(w.mean()), float(w.std() / np.sqrt(len(w)))],
         "e_mean": float(e.mean()),
         "e_se": float(e.std() / np.sqrt(len(e))),
         "e_over_20": float((e > 20).mean()),
@@ -339,7 +517,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     studies = {
-        "honest": study_honest, "engines": study_engines,
+        "honest": study_honest, "groups": study_groups, "engines": study_engines,
         "simulated": study_simulated,
     }  # fmt: skip
     parser.add_argument("study", choices=list(studies))
@@ -353,10 +531,11 @@ def main() -> None:
         "--earlier", nargs="*", default=[], help="events that were looked at before, for honest"
     )
     parser.add_argument("--plot", type=Path, help="where the QQ plot of honest goes")
-    parser.add_argument("--most", type=int, default=12, help="performances of a rating")
+    parser.add_argument("--most", type=int, default=48, help="real performances to draw people on")
+    parser.add_argument("--repeats", type=int, default=1000, help="studies that are drawn anew")
     parser.add_argument("--draws", type=int, default=10_000)
     parser.add_argument(
-        "--reference", type=int, default=1000,
+        "--reference", type=int, default=400,
         help="honest draws, and as many helped ones, that the p of simulated people is read off",
     )  # fmt: skip
     parser.add_argument("--seed", type=int, default=2011)

@@ -25,6 +25,7 @@ def page(paths: Sequence[Path]) -> str:
         "pull": _pull_lines,
         "fresh": _fresh_lines,
         "engines": _engine_lines,
+        "separates": _depth_lines,
         "draws": _power_lines,
     }
     for path in paths:
@@ -201,3 +202,34 @@ def _power_lines(figures: dict[str, Any]) -> list[str]:
 
 def _part(value: float) -> str:
     return "1" if value > 0.995 else f"{value:.2f}".lstrip("0")
+
+
+def _depth_lines(figures: dict[str, Any]) -> list[str]:
+    """Does a deeper search tell engines from strong players?"""
+    first, last = figures["moves"]
+    lines = [
+        f"## Engines and strong players at depth {figures['separates']}",
+        "",
+        (
+            f"A sample of turns of moves {first} to {last} (`python -m studies.fair_play_depths`); "
+            f"honest players of {', '.join(figures['events'])}. How often the deep search's move "
+            "was played, and how many pawns the played move loses by that search. Matched: with "
+            "the honest turns' shares of nine kinds of turn (how far one side is ahead, how far "
+            "the second move lies behind the first). z: the matched figure less that of honest "
+            "players, in standard errors."
+        ),
+        "",
+        "| | turns | deep move played | matched | z | mean loss | matched | z |",
+        "|---" * 8 + "|",
+    ]
+    for row in figures["rows"]:
+        cells = []
+        for name in ("hit", "loss"):
+            cells.append(f"{row[name]:.2f} ± {row[f'{name}_se']:.2f}")
+            if f"{name}_z" in row:
+                matched = f"{row[f'{name}_matched']:.2f} ± {row[f'{name}_matched_se']:.2f}"
+                cells += [matched, f"{row[f'{name}_z']:+.1f}"]
+            else:
+                cells += ["", ""]
+        lines.append(f"| {row['who']} | {row['turns']} | {' | '.join(cells)} |")
+    return lines

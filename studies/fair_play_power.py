@@ -32,7 +32,14 @@ import milepost as mp
 from milepost.choice.spreads import Floats, Ints
 from milepost.fairplay.evidence.juries import best_moves
 from milepost.fairplay.evidence.simulate import Simulator, weighed_draws
-from milepost.fairplay.performances import Board, Performance, make_board, performance, performances
+from milepost.fairplay.performances import (
+    Board,
+    Bools,
+    Performance,
+    make_board,
+    performance,
+    performances,
+)
 from milepost.fairplay.reference.honest import honest_players
 from milepost.fairplay.reference.measure import enough_turns
 from milepost.fairplay.screen import LEAST_TURNS
@@ -122,13 +129,13 @@ def _known(best: Ints) -> bool:
 
 
 def replacements(
-    part: Performance, others: Mapping[str, Ints], rng: np.random.Generator
+    part: Performance, others: Mapping[str, Ints], rng: np.random.Generator, *, own: bool = True
 ) -> Iterator[tuple[str, Ints]]:
-    """Yield kinds of help, each with choices in which it is given."""
+    """Yield kinds of help, each with choices in which it is given; `own` = the set-up's too."""
     played = part.board.spreads.chosen[part.rows]
     stake = part.turns.chances.stake
     for who, best in ((OWN, np.zeros_like(played)), *others.items()):
-        if not _known(best):
+        if not _known(best) or (who == OWN and not own):
             continue
         move = np.where(best < 0, played, best)
         for share in SHARES:
@@ -151,25 +158,31 @@ class Noticed:
 
 def judge(
     part: Performance, others: Mapping[str, Ints], at_100: Floats, at_raw: float,
-    rng: np.random.Generator, draws: int,
+    rng: np.random.Generator, draws: int, *, own: bool = True,
 ) -> Noticed:  # fmt: skip
     """Replace moves and see what is noticed."""
     simulator = Simulator(part)
     drawn = weighed_draws(simulator, rng, draws)
     at_1000 = np.array([drawn.threshold(name, 1e-3) for name in ("ln_e", "combined", "match")])
     answer = Noticed()
-    for label, picked in replacements(part, others, rng):
+    for label, picked in replacements(part, others, rng, own=own):
         found = np.array(simulator.statistics(picked))
         row = [*(found > at_100), float((picked == 0).mean()) > at_raw, *(found >= at_1000)]
         answer.of.setdefault(label, []).append([float(each) for each in row])
     return answer
 
 
-def cells(elo: int, games: int, judged: Sequence[Noticed]) -> list[dict[str, Any]]:
-    """One row a kind of help, with E less match rate, clustered by performance."""
-    rows = []
+def cells(
+    elo: int, games: int, judged: Sequence[Noticed]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """One row a kind of help, with E less match rate, clustered by performance.
+
+    The second answer has that difference for every performance: `sign_flips` asks for it.
+    """
+    rows, differences = [], []
     for label in dict.fromkeys(name for each in judged for name in each.of):
-        means = np.array([np.mean(each.of[label], axis=0) for each in judged if label in each.of])
+        whose = [number for number, each in enumerate(judged) if label in each.of]
+        means = np.array([np.mean(judged[number].of[label], axis=0) for number in whose])
         if len(means) < 2:  # one performance has no error
             continue
         share = means.mean(axis=0)
@@ -181,8 +194,49 @@ def cells(elo: int, games: int, judged: Sequence[Noticed]) -> list[dict[str, Any
             apart = means[:, shift] - means[:, shift + 2]
             row[f"less_match_{rate}"] = apart.mean()
             row[f"less_match_se_{rate}"] = apart.std(ddof=1) / np.sqrt(len(apart))
+            differences.append(
+                {"elo": elo, "games": games, "help": label, "rate": rate, "whose": whose,
+                 "less_match": apart.round(4).tolist()}
+            )  # fmt: skip
         rows.append({key: round(v, 4) if isinstance(v, float) else v for key, v in row.items()})
-    return rows
+    return rows, differences
+
+
+def _below(differences: Floats) -> Bools:
+    """Whether E is below the match rate by more than two standard errors; rows = cases."""
+    mean = differences.mean(axis=1)
+    error = differences.std(axis=1, ddof=1) / np.sqrt(differences.shape[1])
+    answer: Bools = mean + 2 * error < -1e-12
+    return answer
+
+
+def sign_flips(
+    differences: Sequence[Mapping[str, Any]], rng: np.random.Generator, repeats: int = 4000
+) -> dict[str, Any]:
+    """Return in how many cells E is below the match rate beyond noise, beside chance alone.
+
+    If neither sees more than the other, the differences of a performance may as well have the other
+    sign, all of them together: the cells share performances. Signs are drawn at random `repeats`
+    times.
+    """
+    whose = sorted({(each["elo"], number) for each in differences for number in each["whose"]})
+    place = {who: column for column, who in enumerate(whose)}
+    signs = np.concatenate(
+        [np.ones((1, len(whose))), rng.choice([-1.0, 1.0], size=(repeats, len(whose)))]
+    )
+    below = np.zeros(repeats + 1, dtype=np.int64)
+    for each in differences:
+        columns = [place[each["elo"], number] for number in each["whose"]]
+        below += _below(signs[:, columns] * np.array(each["less_match"]))
+    found, chance = int(below[0]), below[1:]
+    return {
+        "cells": len(differences),
+        "below": found,
+        "by_chance": float(chance.mean()),
+        "by_chance_95": float(np.quantile(chance, 0.95)),
+        "p": float((1 + (chance >= found).sum()) / (1 + repeats)),
+        "mean": float(np.mean([np.mean(each["less_match"]) for each in differences])),
+    }
 
 
 def study(given: argparse.Namespace) -> dict[str, Any]:
@@ -215,6 +269,7 @@ def study(given: argparse.Namespace) -> dict[str, Any]:
         )
         del chosen[given.most :]
     rows: list[dict[str, Any]] = []
+    differences: list[dict[str, Any]] = []
     for elo, chosen in picked.items():
         for games in GAMES:
             if len(chosen) < 3:
@@ -226,8 +281,11 @@ def study(given: argparse.Namespace) -> dict[str, Any]:
                 first = next(parts_of(real, games), None)
                 if first is not None:
                     mine = {name: options[first.rows] for name, options in others.items()}
-                    judged.append(judge(first, mine, limits, raw, rng, given.draws))
-            rows += cells(elo, games, judged)
+                    own = not given.only_others
+                    judged.append(judge(first, mine, limits, raw, rng, given.draws, own=own))
+            more, apart = cells(elo, games, judged)
+            rows += more
+            differences += apart
             tell(f"{elo}, {games} games: {len(judged)} performances")
     return {
         "calibration": given.calibration,
@@ -239,7 +297,15 @@ def study(given: argparse.Namespace) -> dict[str, Any]:
             for games, each in known.items()
         },
         "draws": given.draws,
-        "helpers": [OWN, *given.called],
+        "helpers": [*([] if given.only_others else [OWN]), *given.called],
+        "below": {
+            who: sign_flips(
+                [each for each in differences if each["help"].startswith(who)],
+                np.random.default_rng(given.seed),
+            )
+            for who in (OWN, *given.called)
+            if any(each["help"].startswith(who) for each in differences)
+        },
         "rows": rows,
     }
 
@@ -269,8 +335,8 @@ def page(figures: Sequence[dict[str, Any]]) -> str:
             f"people behind the one at 1 in 1,000: {each['draws']} and as many, for each "
             "performance."
         )
-        if each.get("note"):
-            lines += ["", each["note"]]
+        for who, told in each.get("below", {}).items():
+            lines += ["", _told(who, told)]
         for who in each.get("helpers", [OWN]):
             for rate, title in (("1e-2", "1 in 100"), ("1e-3", "1 in 1,000")):
                 mine = {(r["elo"], r["games"], r["help"]): r for r in each["rows"]
@@ -285,6 +351,17 @@ def page(figures: Sequence[dict[str, Any]]) -> str:
                     row = [_cell(mine.get((elo, games, name)), rate) for name in names]
                     lines.append(f"| {elo} | {games} | {' | '.join(row)} |")
     return "\n".join(lines) + "\n"
+
+
+def _told(who: str, told: Mapping[str, Any]) -> str:
+    """Whether E sees less than the match rate, beside what chance alone gives."""
+    return (
+        f"Help by {who}: E is below the match rate beyond noise in **{told['below']} of "
+        f"{told['cells']} cells**. Chance alone gives {told['by_chance']:.1f} in the mean and "
+        f"{told['by_chance_95']:.0f} or more in one study of twenty (signs of each performance's "
+        f"differences drawn at random): p = {told['p']:.2f}. E less match rate, the mean of the "
+        f"cells: {told['mean']:+.3f}."
+    )
 
 
 def _cell(row: dict[str, Any] | None, rate: str) -> str:
@@ -307,6 +384,8 @@ def main() -> None:
     parser.add_argument("--others", type=Path, action="append", default=[],
                         help="a store of another engine's evaluations; repeatable")  # fmt: skip
     parser.add_argument("--called", action="append", default=[], help="what it is called")
+    parser.add_argument("--only-others", action="store_true",
+                        help="no help by the set-up's own moves")  # fmt: skip
     parser.add_argument("--plan", default="bullet")
     parser.add_argument("--calibration", default="stockfish15.1-bullet")
     parser.add_argument("--events", nargs="*", default=[])

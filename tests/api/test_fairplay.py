@@ -268,6 +268,7 @@ def test_players_of_whom_nothing_is_analysed_are_listed_with_the_reason(
     row = found.table.row(by_predicate=pl.col("player") == key, named=True)
     assert row["turns"] == 0
     assert "not analysed yet: complete them with milepost analyse" in row["reason"]
+    assert row["reason"].endswith("--plan quick")  # as the sample was analysed
 
 
 def test_players_without_a_rating_get_a_rating_by_moves_but_no_test(

@@ -47,6 +47,9 @@ def test_an_event_is_screened(store: Path, tmp_path: Path, monkeypatch: pytest.M
     assert "evidence, not a judgement" in told
     assert "Looks taken with this store: 1" in told
     assert max(map(len, shown.splitlines())) <= 80
+    (counted,) = [line for line in told.splitlines() if "turns count" in line]
+    assert "left out" in counted
+    assert len(counted) <= 80
     (heading,) = [line for line in shown.splitlines() if "index" in line and "sees" in line]
     assert heading.split()[:3] == ["player", "Elo", "turns"]
     assert " of 14 " in shown  # a score says of how many games

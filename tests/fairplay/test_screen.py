@@ -55,6 +55,11 @@ def test_why_there_is_no_index(turns: int, missing: int, told: str) -> None:
     assert bool(reason) == bool(told)
 
 
+def test_the_command_that_completes_an_event_names_its_plan() -> None:
+    assert no_index(0, 90, "bullet").endswith("--store STORE --plan bullet")
+    assert no_index(0, 90).endswith("--store STORE")
+
+
 @pytest.mark.parametrize(
     ("ratio", "word"),
     [

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from milepost.analysis.plans import make_plan
 from milepost.analysis.spreads.build import NOT_ANALYSED
 from milepost.api.decisions import Decisions
 from milepost.api.fairplay_result import CheckPlan
@@ -56,7 +57,7 @@ def screened(
             rows.append(values)
             continue
         values |= {"elo": real.rating, "elo_from": rated.sources.get(key)}
-        values["reason"] = no_index(len(real), missing.get(key, 0))
+        values["reason"] = no_index(len(real), missing.get(key, 0), _plan_name(read))
         if not values["reason"]:
             indexed.append(real)
             values |= screening_row(real, screen(real))
@@ -99,6 +100,14 @@ def _mirror_values(row: Mapping[str, Any] | None, honest: HonestPlayers) -> dict
     return {"mirror_z": row["z"], "mirror_p": p}
 
 
+def _plan_name(read: Decisions) -> str:
+    """The plan behind the evaluations, as commands take it; empty = not known."""
+    plan = read.plan
+    if plan is None:
+        return ""
+    return plan.name if plan == make_plan(plan.name) else f"{plan.name} --depth {plan.depth}"
+
+
 def _missing_turns(read: Decisions, last: int | None) -> dict[str, int]:
     """Turns of each player that the store does not hold."""
     out = read.left_out
@@ -119,6 +128,6 @@ def _without_turns(read: Decisions, last: int | None) -> dict[str, str]:
         out = out.filter(round_numbers(pl.col("round")).fill_null(0) <= last)
     missing = _missing_turns(read, last)
     return {
-        key: no_index(0, missing.get(key, 0)) or "no turn counts"
+        key: no_index(0, missing.get(key, 0), _plan_name(read)) or "no turn counts"
         for key in out["mover"].drop_nulls().unique(maintain_order=True)
     }

@@ -95,7 +95,7 @@ def read_decisions(
     except NotAnalysedError as error:
         raise NotAnalysedError(f"{str(error).split(':')[0]}: {adding()}") from error
     if not quiet and decisions.counts:
-        show.note(_counted(decisions.counts))
+        show.note(_counted(decisions.counts), prose=True)
         show.detail(f"engine set-up {decisions.setup}")
     if len(decisions.errors):
         show.tell_wrong(decisions.errors, quiet=quiet)

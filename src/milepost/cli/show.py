@@ -56,10 +56,10 @@ def set_verbose(value: bool) -> bool:
     return value
 
 
-def note(text: str) -> None:
+def note(text: str, *, prose: bool = False) -> None:
     """Tell something worth knowing on standard error, unless the command is quiet."""
     if not _Volume.quiet:
-        say(text, err=True)
+        say(text, err=True, prose=prose)
 
 
 def detail(text: str) -> None:

@@ -155,7 +155,7 @@ def e_discoveries(e_values: Floats, level: float = 0.05) -> int:
     return int(np.flatnonzero(enough)[-1]) + 1 if enough.any() else 0
 
 
-def no_index(turns: int, wanted: int) -> str:
+def no_index(turns: int, wanted: int, plan: str = "") -> str:
     """Return why a performance gets no index; empty = it gets one.
 
     Parameters
@@ -164,11 +164,13 @@ def no_index(turns: int, wanted: int) -> str:
         Evaluated turns that count.
     wanted
         Turns that the store does not hold yet.
+    plan
+        The search plan of those that it holds: any other would not complete them.
     """
     if wanted > (1 - LEAST_SHARE) * (turns + wanted):
         return (
             f"{wanted:,} of {turns + wanted:,} turns are not analysed yet: complete them with "
-            "milepost analyse EVENT.pgn --store STORE"
+            f"milepost analyse EVENT.pgn --store STORE{f' --plan {plan}' if plan else ''}"
         )
     if turns < LEAST_TURNS:
         return f"fewer than {LEAST_TURNS} turns, so no index"

@@ -89,6 +89,33 @@ def test_far_tails_are_below_the_bound_and_known_well(weighed: Draws) -> None:
         assert error < tail
 
 
+def test_a_tail_is_a_share(weighed: Draws) -> None:
+    """Plain sums of weights are not: those of these draws passed 1 or never reached it."""
+    lowest = float(weighed.ln_e.min())
+    assert weighed.tail("ln_e", lowest)[0] == pytest.approx(1.0, abs=1e-12)
+    assert abs(weighed.weights.mean() - 1) > 1e-3
+    shares, _ = weighed.tails("ln_e", np.linspace(lowest, float(weighed.ln_e.max()), 50))
+    assert (np.diff(shares) <= 1e-12).all()
+
+
+@pytest.mark.parametrize("level", [0.9, 0.7, 0.5, 0.1, 0.01])
+def test_no_tail_is_known_worse_than_from_honest_draws_alone(level: float) -> None:
+    """Draws of a pair of laws whose tails and ratio are known: N(0, 1) and N(1, 1)."""
+    from scipy.stats import norm
+
+    rng, count, found = np.random.default_rng(21), 200, []
+    at = np.array([norm.isf(level)])
+    for _ in range(400):
+        x = np.concatenate([rng.normal(0, 1, count), rng.normal(1, 1, count)])
+        drawn = Draws(x, x, x, 1 / (0.5 + 0.5 * np.exp(x - 0.5)))
+        found.append([value[0] for value in drawn.tails("ln_e", at)])
+    shares, errors = np.array(found).T
+    assert shares.mean() == pytest.approx(level, abs=4 * shares.std() / np.sqrt(len(shares)) + 1e-3)
+    # Half and half, so a mixture's draws are not independent: the error may only be too large.
+    assert 0.85 * shares.std() < errors.mean() < 1.3 * shares.std()
+    assert shares.std() < 1.07 * np.sqrt(level * (1 - level) / count)
+
+
 def test_p_of_honest_draws_is_uniform(honest: Draws, weighed: Draws) -> None:
     from scipy.stats import kstest
 

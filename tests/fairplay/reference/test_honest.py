@@ -31,6 +31,7 @@ def test_honest_players_survive_a_file(calibration: mp.Calibration) -> None:
         HonestPlayers.assumed(calibration),
         offset=(12.0, -3.0),
         bands=((1400.0, 1600.0, 80.0),),
+        wilder=((1000.0, 1600.0, 2.0),),
         reference=Reference(np.array([1.0, -1.0]), np.array([0.5]), np.array([])),
     )
     again = HonestPlayers.from_dict(json.loads(json.dumps(first.to_dict())))
@@ -38,6 +39,8 @@ def test_honest_players_survive_a_file(calibration: mp.Calibration) -> None:
     assert again.reference.combined.tolist() == [-1.0, 1.0]
     assert again.middle(2600) == pytest.approx(2600 + 12 - 3)
     assert again.strength_sd(1500, 0.0) > again.strength_sd(1700, 0.0)
+    below, above = (again.variation(rating, 0.0).dispersion for rating in (1599.0, 1600.0))
+    assert below.tolist() == pytest.approx((2 * above).tolist())
 
 
 @pytest.mark.parametrize("broken", [{}, {"schema": 9}, {"schema": 1}, [], None])
@@ -67,6 +70,13 @@ def test_shipped_people_belong_to_shipped_calibrations() -> None:
         z = found.reference.combined
         assert abs(z.mean()) < 0.5
         assert 0.5 < z.std() < 1.5
+
+
+def test_below_1600_the_shipped_null_is_wider() -> None:
+    """Sixteen honest performances for estimating had z² of 2.3 in the mean there, so z is tamed."""
+    people = honest_players(mp.load_calibration("stockfish15.1-bullet"))
+    below, above = (people.variation(rating, 0.0).dispersion for rating in (1550.0, 1650.0))
+    assert (below / above).tolist() == pytest.approx([2.3] * 3)
 
 
 def test_people_are_found_again(sample: mp.Decisions, calibration: mp.Calibration) -> None:

@@ -56,8 +56,32 @@ class Draws:
 
     def tail(self, name: str, value: float) -> tuple[float, float]:
         """Return how often honest play has at least this, with its standard error."""
-        hit = (getattr(self, name) >= value - 1e-12) * self.weights
-        return float(hit.mean()), float(hit.std(ddof=1) / np.sqrt(len(hit)))
+        share, error = self.tails(name, np.array([value]))
+        return float(share[0]), float(error[0])
+
+    def tails(self, name: str, at: Floats) -> tuple[Floats, Floats]:
+        """Return how often honest play has at least each of some values, with standard errors.
+
+        The mean of all weights is known to be 1. By how much these draws miss it says by how much
+        they miss a tail, and that is taken off (a control variate: Owen & Zhou 2000, *Safe and
+        effective importance sampling*). So every tail lies between 0 and 1, and none is known worse
+        than from the honest draws alone; plain sums of weights were, from the middle on.
+        """
+        values, weights = getattr(self, name), self.weights
+        count = len(values)
+        order = np.argsort(-values, kind="stable")
+        above = np.searchsorted(-values[order], 1e-12 - np.asarray(at), side="right")
+        first, second = (
+            np.concatenate([[0.0], np.cumsum(weights[order] ** power)])[above] / count
+            for power in (1, 2)
+        )
+        missed, spread = weights.mean() - 1, weights.var()
+        with_weights = second - first * weights.mean()
+        slope = with_weights / spread if spread > 0 else np.zeros_like(first)
+        left = second - first**2 - slope * with_weights
+        share: Floats = np.clip(first - slope * missed, 0.0, 1.0)
+        error: Floats = np.sqrt(np.maximum(left, 0.0) / max(count - 1, 1))
+        return share, error
 
     def threshold(self, name: str, false_alarms: float) -> float:
         """Return what honest play reaches with a probability of `false_alarms`."""

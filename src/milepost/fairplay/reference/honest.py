@@ -93,6 +93,9 @@ class HonestPlayers:
     bands: tuple[tuple[float, float, float], ...] = ()
     """From rating, to rating, further standard deviation in points: where ratings are known to be
     poorer."""
+    wilder: tuple[tuple[float, float, float], ...] = ()
+    """From rating, to rating, factor: where the figures vary more than elsewhere, for reasons that
+    a wider range of strengths does not explain. The dispersion is multiplied by it."""
     play_sd: float = PLAY_SD
     """τ of `milepost.fairplay.results.luck`: how much play differs by game, in points."""
     pull: ResultPull = RESULT_PULL
@@ -135,9 +138,10 @@ class HonestPlayers:
 
     def variation(self, rating: float, map_error: float, rating_sd: float = 0.0) -> HonestVariation:
         """Return how the figures of players of a rating vary."""
+        factor = np.prod([factor for low, high, factor in self.wilder if low <= rating < high])
         return HonestVariation(
             bias=self.bias[0] + self.bias[1] * (rating - MIDDLE) / UNIT,
-            dispersion=self.dispersion,
+            dispersion=self.dispersion * factor,
             sd=self.strength_sd(rating, map_error, rating_sd),
         )
 
@@ -176,6 +180,7 @@ class HonestPlayers:
             "bias": self.bias.tolist(),
             "dispersion": self.dispersion.tolist(),
             "bands": [list(band) for band in self.bands],
+            "wilder": [list(band) for band in self.wilder],
             "play_sd": self.play_sd,
             "pull": asdict(self.pull),
             "reference": {
@@ -217,6 +222,9 @@ class HonestPlayers:
                 bias=np.array(values["bias"], dtype=np.float64).reshape(2, 3),
                 dispersion=np.array(values["dispersion"], dtype=np.float64).reshape(3),
                 bands=tuple((float(a), float(b), float(c)) for a, b, c in values["bands"]),
+                wilder=tuple(
+                    (float(a), float(b), float(c)) for a, b, c in values.get("wilder", ())
+                ),
                 play_sd=float(values["play_sd"]),
                 pull=ResultPull(**values["pull"]),
                 reference=Reference(**known),
