@@ -110,7 +110,9 @@ def check(
     keys = [_key(rated, read, name) for name in wanted]
     # Ratings and tests stand on the same ladder, which is most of the work.
     testable = chosen.map.reading == "likelihood" and len(rated.sources) > 0
-    ladder = climb(Spreads.from_table(rated.table), chosen.map.path) if testable else None
+    ladder = None
+    if testable:
+        ladder = climb(Spreads.from_table(rated.table), chosen.map.path, first=True)
     # No other engine of the store joins the menu: honest players find moves of a deeper search
     # more often than agents that know the judge's values alone. The deep look reckons with that.
     board = make_board(rated.table, chosen, honest, ladder=ladder)
