@@ -112,6 +112,7 @@ def make_board(
     *,
     juries: Sequence[tuple[str, Floats]] = (),
     ladder: Ladder | None = None,
+    prepared: Prepared | None = None,
 ) -> Board:
     """Work out what all tests need.
 
@@ -125,6 +126,8 @@ def make_board(
         Further assistants: a name, and the probability of every option of the rated decisions.
     ladder
         That of all decisions in the table, if it is there already.
+    prepared
+        All decisions in the table, prepared for the calibration's agents, if they are.
 
     Raises
     ------
@@ -141,9 +144,10 @@ def make_board(
     rated = table.filter(has_rating)
     if not len(rated):
         raise InputError("no turn is of a player with a rating: give ratings from before the event")
-    spreads = Spreads.from_table(rated)
     path = calibration.map.path
-    prepared = prepare(spreads, path.model)
+    if prepared is None or len(rated) < len(table):
+        prepared = prepare(Spreads.from_table(rated), path.model)
+    spreads = prepared.spreads
     own = rated["mover_elo"].cast(pl.Float64).to_numpy()
     helped = np.concatenate([helped_probabilities(spreads), *(each[None] for _, each in juries)])
     return Board(

@@ -81,7 +81,12 @@ class Ladder:
         `rating` is one number for all decisions, or one each.
         """
         at = np.asarray(rating, dtype=np.float64)
-        return self._rows.slope(at) if at.ndim == 0 else self._rows.slope_of_rows(at)
+        if at.ndim > 0:
+            return self._rows.slope_of_rows(at)
+        # The slope of a spline is linear in its values: one sum a row, and no pieces.
+        shares = EvenSpline(self.rungs, np.eye(len(self.rungs))).slope(at)
+        answer: Floats = np.einsum("tr,r->t", self.ln_chosen, shares)
+        return answer
 
     def information_at(self, rating: npt.ArrayLike) -> Floats:
         """Return the expected information of each decision at a rating, or at one each."""
