@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import importlib
 import shutil
 import sys
 import tempfile
@@ -208,6 +209,7 @@ class _KernelCache(caching.FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         if not self._opened():
             return None
+        _spare_scipy()
         try:
             loaded = super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
         except OSError:
@@ -220,6 +222,24 @@ class _KernelCache(caching.FunctionCache):
         if self._opened() and _is_writable(cache_folder()):
             with contextlib.suppress(OSError):  # a full disk costs time, not the answer
                 super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+
+
+@cache
+def _spare_scipy() -> None:
+    """Let Numba load its array functions without SciPy's linear algebra.
+
+    Numba loads it only to know whether ``np.dot`` could be compiled, and asks again where it is:
+    that alone would take longer than loading all kernels of a rating.
+    """
+    with contextlib.suppress(AttributeError, ImportError):
+        from numba.np import linalg
+
+        ensure = linalg.ensure_blas
+        linalg.ensure_blas = lambda: None
+        try:
+            importlib.import_module("numba.np.arraymath")
+        finally:
+            linalg.ensure_blas = ensure
 
 
 def cache_folder() -> Path:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -142,3 +144,17 @@ def test_decisions_without_columns_get_a_calibration_by_values_alone(
     assert mp.rate(plain).calibration.name == "stockfish15.1-quick-values"
     with pytest.raises(InputError, match="go by columns that these decisions do not bring"):
         mp.rate(plain, calibration="stockfish15.1-quick")
+
+
+def test_a_rating_loads_neither_scipy_nor_pandas() -> None:
+    code = (
+        "import sys\n"
+        "from importlib.resources import files\n"
+        "import milepost as mp\n"
+        "sample = files('milepost') / 'data' / 'sample'\n"
+        "print(len(mp.rate(str(sample / 'games.pgn'), str(sample / 'evaluations'))))\n"
+        "print(sorted({'pandas', 'scipy.special', 'scipy.linalg'} & set(sys.modules)))\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.splitlines()[-1] == "[]"

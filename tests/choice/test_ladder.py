@@ -7,9 +7,10 @@ import pytest
 from tests.choice.makers import padded
 
 from milepost.choice import ChoiceModel, DepthScheme, Spreads
-from milepost.choice.evaluation import ladder
+from milepost.choice.evaluation.blocks import evaluate_block
 from milepost.choice.evaluation.evaluate import evaluate, prepare
 from milepost.choice.evaluation.ladder import evaluate_ladder
+from milepost.choice.evaluation.linear import is_linear, linear_block
 from milepost.choice.spreads import Floats
 
 DEPTHS = (1, 2, 3, 4)
@@ -47,14 +48,14 @@ def path(model: ChoiceModel, rungs: int = 25) -> tuple[Floats, Floats]:
 
 
 def one_by_one(model: ChoiceModel, data: Spreads, theta: Floats, along: Floats) -> Floats:
+    """By Newton in each decision, without the table: all parameters move, then the direction."""
     prepared = prepare(data, model)
-    said = [
-        evaluate(model, prepared, row, information=True, along=way)
-        for row, way in zip(theta, along, strict=True)
-    ]
-    return np.stack(
-        [np.stack([each.ln_chosen, each.information[:, 0, 0]], axis=1) for each in said], axis=1
-    )
+    rows = []
+    for row, way in zip(theta, along, strict=True):
+        said = evaluate(model, prepared, row, information=True)
+        with np.errstate(divide="ignore"):
+            rows.append([said.ln_chosen, said.information @ way @ way, np.log(said.first)])
+    return np.array(rows).transpose(2, 0, 1)
 
 
 @pytest.mark.parametrize("kappa", [0.05, 0.7, 2.5, 30.0])
@@ -68,11 +69,38 @@ def test_the_table_gives_what_newton_gives(model: ChoiceModel, kappa: float) -> 
     theta, along = path(model)
     theta[:, model.place("kappa")] = np.log(kappa)
     prepared = prepare(data, model)
-    assert ladder._is_linear(model, prepared, theta, along)
-    ln_chosen, information = evaluate_ladder(model, prepared, theta, along)
+    assert is_linear(model, prepared, theta, along)
+    ln_chosen, information, ln_first = evaluate_ladder(model, prepared, theta, along, first=True)
     wanted = one_by_one(model, data, theta, along)
     np.testing.assert_allclose(ln_chosen, wanted[:, :, 0], rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(information, wanted[:, :, 1], rtol=1e-5, atol=1e-12)
+    np.testing.assert_allclose(ln_first, wanted[:, :, 2], rtol=1e-9, atol=1e-12)
+    assert not len(evaluate_ladder(model, prepared, theta, along)[2])
+
+
+@pytest.mark.parametrize("kappa", [0.05, 0.7, 2.5, 30.0])
+@pytest.mark.parametrize("rows", ["one agent", "an agent each"])
+@pytest.mark.parametrize(
+    "model", [BLEND, ChoiceModel(ratio="blend", utilities=("loss", "rank"))], ids=lambda m: m.name
+)
+def test_all_options_by_the_table(model: ChoiceModel, rows: str, kappa: float) -> None:
+    data = padded(decisions(40), 45)
+    prepared = prepare(data, model)
+    theta, along = path(model, len(data))
+    theta[:, model.place("kappa")] = np.log(kappa)
+    if rows == "one agent":
+        theta, along = theta[20:21], along[20:21]
+    ours = linear_block(model, prepared, theta, 0, len(data), along)
+    newton = evaluate_block(model, prepared, theta, 0, len(data))
+    steps = along if rows == "one agent" else np.repeat(along, data.counts, axis=0)
+    wanted = (newton[3] * steps).sum(axis=1)
+    np.testing.assert_array_equal(ours[0], newton[0])
+    np.testing.assert_allclose(ours[1], newton[1], rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(ours[2], newton[2], rtol=1e-10, atol=1e-15)
+    np.testing.assert_allclose(ours[3][:, 0], wanted, rtol=1e-8, atol=1e-10)
+    alone = linear_block(model, prepared, theta, 0, len(data))
+    np.testing.assert_array_equal(alone[1], ours[1])
+    assert not alone[3].any()
 
 
 @pytest.mark.parametrize(
@@ -89,10 +117,10 @@ def test_other_models_go_one_by_one(model: ChoiceModel) -> None:
     data = decisions(12)
     theta, along = path(model, 4)
     prepared = prepare(data, model)
-    assert not ladder._is_linear(model, prepared, theta, along)
+    assert not is_linear(model, prepared, theta, along)
     wanted = one_by_one(model, data, theta, along)
-    answer = np.stack(evaluate_ladder(model, prepared, theta, along), axis=2)
-    np.testing.assert_allclose(answer, wanted)
+    answer = np.stack(evaluate_ladder(model, prepared, theta, along, first=True), axis=2)
+    np.testing.assert_allclose(answer, wanted, rtol=1e-6, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["c", "kappa"])
@@ -103,5 +131,6 @@ def test_a_c_or_kappa_that_moves_goes_one_by_one(name: str) -> None:
     along[:, place] = 0.1
     theta[:, place] += 0.1 * np.arange(4)
     wanted = one_by_one(BLEND, data, theta, along)
-    answer = np.stack(evaluate_ladder(BLEND, prepare(data, BLEND), theta, along), axis=2)
-    np.testing.assert_allclose(answer, wanted)
+    prepared = prepare(data, BLEND)
+    answer = np.stack(evaluate_ladder(BLEND, prepared, theta, along, first=True), axis=2)
+    np.testing.assert_allclose(answer, wanted, rtol=1e-6, atol=1e-12)

@@ -41,8 +41,11 @@ def everything() -> dict[str, list[float]]:
             answer[f"{model.name} {name}"] = np.concatenate(parts).tolist()
     blend = ChoiceModel(ratio="blend", utilities=("loss", "first"))
     rows = blend.start() + np.outer(np.arange(4), np.eye(len(blend.parameters))[0]) / 5
-    ladder = evaluate_ladder(blend, prepare(filled, blend), rows, np.eye(len(rows[0]))[[0] * 4])
+    prepared, ways = prepare(filled, blend), np.eye(len(rows[0]))[[0] * 4]
+    ladder = evaluate_ladder(blend, prepared, rows, ways, first=True)
     answer["ladder"] = np.concatenate(ladder).ravel().tolist()
+    said = evaluate(blend, prepared, rows[:2], along=ways[:2], probabilities=True)
+    answer["along"] = [*said.probabilities.tolist(), *said.d_ln_chosen.ravel().tolist()]
     lists = [[0.1 * (k % 3), 0.05 * (k % 7) - 0.3, -0.2 * (k % 5)] for k in range(12)]
     many = Agent(0.2, 0.8).simulate(Spreads.from_lists(lists, [0] * 12), np.random.default_rng(3))
     answer["simulated"] = many.chosen.tolist()

@@ -15,6 +15,7 @@ from milepost.api.deep_look import look_deep, stored_deep_moves
 from milepost.api.fairplay_result import Check, CheckPlan
 from milepost.api.fairplay_screening import screened
 from milepost.api.ratings import find_calibration
+from milepost.choice.evaluation.evaluate import prepare
 from milepost.choice.spreads import Ints, Spreads
 from milepost.errors import InputError, OutputError
 from milepost.fairplay import ledger, words
@@ -110,12 +111,15 @@ def check(
     keys = [_key(rated, read, name) for name in wanted]
     # Ratings and tests stand on the same ladder, which is most of the work.
     testable = chosen.map.reading == "likelihood" and len(rated.sources) > 0
-    ladder = climb(Spreads.from_table(rated.table), chosen.map.path) if testable else None
+    prepared, ladder = None, None
+    if testable:
+        prepared = prepare(Spreads.from_table(rated.table), chosen.map.path.model)
+        ladder = climb(prepared, chosen.map.path, first=True)
     # No other engine of the store joins the menu: honest players find moves of a deeper search
     # more often than agents that know the judge's values alone. The deep look reckons with that.
-    board = make_board(rated.table, chosen, honest, ladder=ladder)
+    board = make_board(rated.table, chosen, honest, ladder=ladder, prepared=prepared)
     found = performances(board, rating_sd=dict(rated.rating_sds))
-    table, indexed, mirror_notes = screened(board, found, rated, read, how, ladder)
+    table, indexed, mirror_notes = screened(board, found, rated, read, how, ladder, prepared)
     by_key = {each.player: each for each in found}
     tested = [by_key[key] for key in dict.fromkeys(keys)] if how.full else []
     variants = _variants(board, known_games, workers) if tested else ()

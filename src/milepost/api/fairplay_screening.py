@@ -11,6 +11,7 @@ from milepost.analysis.plans import make_plan
 from milepost.analysis.spreads.build import NOT_ANALYSED
 from milepost.api.decisions import Decisions
 from milepost.api.fairplay_result import CheckPlan
+from milepost.choice.evaluation.evaluate import Prepared
 from milepost.fairplay.given_ratings import RatedDecisions
 from milepost.fairplay.performances import Board, Performance
 from milepost.fairplay.reference.honest import HonestPlayers
@@ -29,12 +30,13 @@ def screened(
     read: Decisions,
     how: CheckPlan,
     ladder: Ladder | None,
+    prepared: Prepared | None,
 ) -> tuple[pl.DataFrame, list[Performance], list[str]]:
     """The table, and the performances that have an index."""
     chosen = board.calibration
     ipr = rate_groups(
         rated.table, chosen, ["player"], setup=read.setup, level=how.level, competence=False,
-        ladder=ladder,
+        ladder=ladder, prepared=prepared,
     )  # fmt: skip
     missing = _missing_turns(read, how.after_round)
     told_of: dict[str, list[str]] = {}

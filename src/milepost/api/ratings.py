@@ -26,7 +26,6 @@ from milepost.intrinsic.rating.groupings import GROUPINGS, columns_needed
 from milepost.intrinsic.rating.posterior import Followed, Prior, follow
 from milepost.intrinsic.rating.rate import LEAST_TURNS, shares_of
 from milepost.intrinsic.rating.rate import rate as rate_groups
-from milepost.intrinsic.review.baselines import phases_told
 from milepost.io.files import write_table
 from milepost.io.progress import Report
 from milepost.io.provenance import provenance
@@ -191,6 +190,14 @@ def rate(
         notes=(*_notes(rated, chosen), *((phases_told(chosen),) if "phase" in groupings else ())),
         made=provenance("rate", told, [dict(each) for each in rated.inputs]),
     )
+
+
+def phases_told(calibration: Calibration) -> str:
+    """Return what ratings of phases are worth under a calibration."""
+    # Loads SciPy, which other ratings do without.
+    from milepost.intrinsic.review import baselines
+
+    return baselines.phases_told(calibration)
 
 
 _NAMES = {"player": "name", "opponent": "opponent_name"}

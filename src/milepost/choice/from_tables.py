@@ -8,7 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
+import pyarrow as pa
 
 from milepost.choice.checks import OUTSIDE, Floats, Ints
 from milepost.errors import TableError
@@ -209,13 +211,27 @@ def _option_column(frame: pl.DataFrame, name: str, offsets: Ints) -> Floats:
         lists = lists.cast(pl.List(pl.Float64)).zip_with(lists.is_not_null(), zeros.to_series())
     # By Arrow, whose offsets and numbers are there already: there are some twenty such columns.
     array = lists.to_arrow()
-    bounds = array.offsets.to_numpy()
+    bounds = _numbers(array.offsets)
     if len(bounds) != len(offsets) or (np.diff(bounds) != np.diff(offsets)).any():
         raise TableError(f"the column {name} does not have one number for each option")
     flat = array.values[int(bounds[0]) : int(bounds[-1])]
     known = flat.fill_null(0) if flat.null_count else flat
-    numbers: Floats = known.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
-    return numbers
+    return _numbers(known).astype(np.float64, copy=False)
+
+
+def _numbers(array: Any) -> npt.NDArray[Any]:
+    """The numbers of an Arrow array without nulls, as they lie in memory.
+
+    Arrow's own way loads pandas wherever that is installed, which takes longer than rating a
+    tournament.
+    """
+    kind = array.type
+    if array.null_count or not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
+        numbers: npt.NDArray[Any] = array.to_numpy(zero_copy_only=False)
+        return numbers
+    letter = "f" if pa.types.is_floating(kind) else "i" if pa.types.is_signed_integer(kind) else "u"
+    size = kind.bit_width // 8
+    return np.frombuffer(array.buffers()[1], f"{letter}{size}", len(array), array.offset * size)
 
 
 def _depth_table(frame: pl.DataFrame, offsets: Ints) -> Floats:

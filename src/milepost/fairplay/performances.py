@@ -39,7 +39,8 @@ from milepost.intrinsic.rating.likelihood_grid import RUNGS, Ladder, climb
 from milepost.intrinsic.rating.splines import EvenSpline
 
 Bools = npt.NDArray[np.bool_]
-_FIRST_RUNGS = RUNGS[::4]
+_EVERY = 4
+_FIRST_RUNGS = RUNGS[::_EVERY]
 """Where first moves are evaluated: their log odds bend less than single moves' logarithms."""
 _LEAST_CHANCE = 1e-9
 
@@ -86,13 +87,13 @@ class Board:
     @cached_property
     def first_log_odds(self) -> Floats:
         """Log odds of the judge's first move for agents of some ratings, turns × ratings."""
-        path, at = self.calibration.map.path, self.spreads.offsets[:-1]
-        columns = []
-        for rating in _FIRST_RUNGS:
-            ln_p = ln_probabilities(path.model, self.prepared, path.theta(rating))[at]
-            p = np.clip(np.exp(ln_p), _LEAST_CHANCE, 1 - _LEAST_CHANCE)
-            columns.append(np.log(p) - np.log1p(-p))
-        return np.stack(columns, axis=1)
+        ladder = self.ladder
+        if ladder.ln_first is None:
+            ladder = climb(self.prepared, self.calibration.map.path, first=True)
+        assert ladder.ln_first is not None
+        p = np.clip(np.exp(ladder.ln_first[:, ::_EVERY]), _LEAST_CHANCE, 1 - _LEAST_CHANCE)
+        answer: Floats = np.log(p) - np.log1p(-p)
+        return answer
 
     @cached_property
     def players(self) -> list[str]:
@@ -111,6 +112,7 @@ def make_board(
     *,
     juries: Sequence[tuple[str, Floats]] = (),
     ladder: Ladder | None = None,
+    prepared: Prepared | None = None,
 ) -> Board:
     """Work out what all tests need.
 
@@ -124,6 +126,8 @@ def make_board(
         Further assistants: a name, and the probability of every option of the rated decisions.
     ladder
         That of all decisions in the table, if it is there already.
+    prepared
+        All decisions in the table, prepared for the calibration's agents, if they are.
 
     Raises
     ------
@@ -140,9 +144,10 @@ def make_board(
     rated = table.filter(has_rating)
     if not len(rated):
         raise InputError("no turn is of a player with a rating: give ratings from before the event")
-    spreads = Spreads.from_table(rated)
     path = calibration.map.path
-    prepared = prepare(spreads, path.model)
+    if prepared is None or len(rated) < len(table):
+        prepared = prepare(Spreads.from_table(rated), path.model)
+    spreads = prepared.spreads
     own = rated["mover_elo"].cast(pl.Float64).to_numpy()
     helped = np.concatenate([helped_probabilities(spreads), *(each[None] for _, each in juries)])
     return Board(
@@ -150,7 +155,7 @@ def make_board(
         calibration=calibration,
         honest=honest,
         prepared=prepared,
-        ladder=climb(prepared, path)
+        ladder=climb(prepared, path, first=True)
         if ladder is None
         else ladder.take(np.flatnonzero(has_rating.to_numpy())),
         scores=turn_scores(prepared, path, own),

@@ -15,6 +15,7 @@ from functools import cache
 import numpy as np
 
 from milepost.choice.evaluation.blocks import evaluate_block
+from milepost.choice.evaluation.linear import is_linear, linear_block
 from milepost.choice.evaluation.prepared import Prepared, prepare
 from milepost.choice.evaluation.summaries import (
     add_information,
@@ -126,9 +127,12 @@ def evaluate(
     # One part a block, added up at the end: the sum does not depend on which thread was first.
     slopes = np.zeros((-(-count // _BLOCK), *answer.up_slopes.shape))
     delta = prepared.finite_delta
+    block = evaluate_block
+    if ways is not None and is_linear(model, prepared, rows, ways):
+        block = linear_block
 
     def work(first: int, last: int) -> None:
-        bounds, ln_p, p, d_ln_p = evaluate_block(model, prepared, rows, first, last, ways)
+        bounds, ln_p, p, d_ln_p = block(model, prepared, rows, first, last, ways)
         at = slice(first, last)
         options = slice(spreads.offsets[first], spreads.offsets[last])
         if probabilities:
@@ -184,9 +188,10 @@ def ln_probabilities(
     rows = np.atleast_2d(np.asarray(theta, dtype=np.float64))
     spreads = prepared.spreads
     answer = np.empty(len(spreads.values))
+    block = linear_block if is_linear(model, prepared, rows, None) else evaluate_block
 
     def work(first: int, last: int) -> None:
-        _, ln_p, _, _ = evaluate_block(model, prepared, rows, first, last)
+        _, ln_p, _, _ = block(model, prepared, rows, first, last)
         answer[spreads.offsets[first] : spreads.offsets[last]] = ln_p
 
     in_blocks(work, len(spreads), len(spreads.values), workers)

@@ -1,15 +1,12 @@
 """Many agents of one model on the same decisions: what a ladder of ratings is made of.
 
-For agents along a path only the chosen option and the information are wanted, and from one agent to
-the next little changes. Where the curve is the inverse exponential of one c, depths are averaged by
-logarithm and the ratio is the blend of one κ, which all calibrations by likelihood have, this is
-used twice over:
+For agents along a path only the chosen option, the first one and the information are wanted, and
+from one agent to the next little changes. Where ln y is linear in numbers of the option
+(`milepost.choice.evaluation.linear`) this is used twice over:
 
-- ln y = -s^-c Σ w_d δ_d^c + Σ b × column is linear in numbers of the option that no agent changes.
-  So ln y of all options and agents is one matrix product, and so is its slope.
-- p depends on λ - ln y alone, by a function of one number: it is looked up in a table. λ of one
-  agent, carried on by a polynomial through those before, is nearly that of the next: mostly one
-  Newton step is enough, and what it changes in p follows from the slopes at hand.
+- ln y of all options and agents is one matrix product, and so is its slope.
+- λ of one agent, carried on by a polynomial through those before, is nearly that of the next:
+  mostly one Newton step is enough, and what it changes in p follows from the slopes at hand.
 
 Other models are evaluated agent by agent.
 """
@@ -17,40 +14,59 @@ Other models are evaluated agent by agent.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
-from milepost.choice.attraction.curves import INVEXP, LARGEST_LN_U, NO_CURVE, curve_codes
-from milepost.choice.depths import GEOMETRIC
 from milepost.choice.evaluation.evaluate import evaluate, in_blocks
+from milepost.choice.evaluation.linear import (
+    LEAST_KNOWN,
+    best_option,
+    carried,
+    is_linear,
+    linear_values,
+    option_powers,
+    probability_table,
+    settle,
+    solve_exactly,
+)
 from milepost.choice.evaluation.prepared import Prepared
-from milepost.choice.model import BLEND, C, ChoiceModel, S
-from milepost.choice.ratios.blend import ln_ell, solve_blend
+from milepost.choice.model import C, ChoiceModel
+from milepost.choice.ratios.blend import ln_ell
 from milepost.choice.ratios.powers import FURTHEST
 from milepost.choice.spreads import Floats, Ints
 from milepost.kernels import kernel, vector_kernel
 
-_STEPS_A_UNIT = 128
-"""Of the table. With a cubic in each step p is right to 1e-11 of itself, its slope to 1e-8."""
-_LAST_ELL = 90.0
-"""Where the table ends: p is 1e-39 there, and taken for 0 beyond."""
-_LEAST_REST = 1e-30
-"""Where all options but the best have less than this together, the table is not fine enough."""
-_NEAR = 1e-7
-"""Newton squares the error: one step from here is exact, and changes p by no more than this."""
 _CLOSE = 1e-4
-"""From here p at the end of a Newton step is carried on by its derivatives, right to 1e-11."""
+"""From here p at the end of a Newton step is carried on by its derivatives; ln p is then right to
+1e-9."""
 _KNOWN = 6
 """A polynomial through so many values guesses the next λ; more would only carry noise on."""
-_PATIENCE = 30
+_ENOUGH = 3
+"""From so many agents with the same best option on, its own ln ℓ is carried on."""
+_NEXT = np.array(
+    [
+        [1.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+        [2.0, -1.0, 0.0, 0.0, 0.0, 0.0],
+        [3.0, -3.0, 1.0, 0.0, 0.0, 0.0],
+        [4.0, -6.0, 4.0, -1.0, 0.0, 0.0],
+        [5.0, -10.0, 10.0, -5.0, 1.0, 0.0],
+        [6.0, -15.0, 20.0, -15.0, 6.0, -1.0],
+    ]
+)
+"""What the last values, latest first, are multiplied by for the next: differences are 0."""
 _NOISE = 1e-14
 """Directions that count less than this, beside the first, are rounding."""
+_ABREAST = 4
+"""Directions are taken so many at a time."""
 
 
 def evaluate_ladder(
-    model: ChoiceModel, prepared: Prepared, theta: Floats, along: Floats
-) -> tuple[Floats, Floats]:
-    """Return ln p of the chosen option and the expected information, decisions × agents.
+    model: ChoiceModel, prepared: Prepared, theta: Floats, along: Floats, *, first: bool = False
+) -> tuple[Floats, Floats, Floats]:
+    """Return ln p of the chosen option, the expected information, and ln p of the first option.
+
+    All are decisions × agents.
 
     Parameters
     ----------
@@ -61,113 +77,92 @@ def evaluate_ladder(
     along
         The derivatives of the parameters by the number that the agents follow, a row each: the
         information is about that number.
+    first
+        Whether ln p of the first option is wanted; else there are no rows of it.
     """
     spreads = prepared.spreads
     ln_chosen = np.empty((len(spreads), len(theta)))
     information = np.empty_like(ln_chosen)
+    ln_first = np.empty_like(ln_chosen if first else ln_chosen[:0])
     if not len(spreads):
-        return ln_chosen, information
-    if not _is_linear(model, prepared, theta, along):
+        return ln_chosen, information, ln_first
+    if not is_linear(model, prepared, theta, along):
         for column, (parameters, way) in enumerate(zip(theta, along, strict=True)):
             said = evaluate(model, prepared, parameters, information=True, along=way)
             ln_chosen[:, column] = said.ln_chosen
             information[:, column] = said.information[:, 0, 0]
-        return ln_chosen, information
+            if first:
+                with np.errstate(divide="ignore"):
+                    ln_first[:, column] = np.log(said.first)
+        return ln_chosen, information, ln_first
     kappa = float(np.exp(theta[0, model.place("kappa")]))
-    start, table = _table(kappa)
-    basis, factors, unit = _factors(model, kappa, theta, along)
-    ln_delta = prepared.ln_delta[:, None] if model.depths is None else prepared.ln_depth_delta
+    start, table = probability_table(kappa)
+    fixed, basis, factors, unit = _factors(
+        model, kappa, theta.shape, theta.tobytes(), along.tobytes()
+    )
 
-    def work(first: int, last: int) -> None:
+    def work(begin: int, end: int) -> None:
+        options = slice(int(spreads.offsets[begin]), int(spreads.offsets[end]))
         _climb(
-            spreads.offsets[first : last + 1], spreads.chosen[first:last], ln_delta,
-            prepared.features, float(np.exp(theta[0, C])), basis, factors, kappa, start, table,
-            ln_chosen[first:last], information[first:last],
+            spreads.offsets[begin : end + 1] - options.start, spreads.chosen[begin:end],
+            option_powers(model, prepared, float(np.exp(theta[0, C])), options),
+            prepared.features[options], fixed, basis, factors, kappa, start, table,
+            ln_chosen[begin:end], information[begin:end], ln_first[begin:end],
         )  # fmt: skip
 
     in_blocks(work, len(spreads), len(spreads.values) * len(theta))
     information *= unit**2
-    return ln_chosen, information
+    return ln_chosen, information, ln_first
 
 
-def _is_linear(model: ChoiceModel, prepared: Prepared, theta: Floats, along: Floats) -> bool:
-    """Whether ln y is linear in numbers that all the agents share, and p a function of one."""
-    depths = model.depths
-    if (
-        curve_codes(model.curve) != (INVEXP, NO_CURVE)
-        or model.ratio != BLEND
-        or model.lapse is not None
-        or (depths is not None and depths.combine != GEOMETRIC)
-    ):
-        return False
-    fixed = [C, model.place("kappa")]
-    if (theta[:, fixed] != theta[0, fixed]).any() or along[:, fixed].any():
-        return False
-    # Where u would be cut off, ln y is no longer linear in it.
-    far = prepared.ln_delta if depths is None else prepared.ln_depth_delta
-    furthest = far.max(initial=-np.inf, where=far < np.inf)
-    return bool(np.exp(theta[0, C]) * (furthest - theta[:, S].min()) <= LARGEST_LN_U)
-
-
+@lru_cache(maxsize=8)
 def _factors(
-    model: ChoiceModel, kappa: float, theta: Floats, along: Floats
-) -> tuple[Floats, Floats, float]:
+    model: ChoiceModel, kappa: float, shape: tuple[int, int], theta: bytes, along: bytes
+) -> tuple[Floats, Floats, Floats, float]:
     """How (1 + κ) ln y of each agent, and its slope, come from the numbers of an option.
 
-    These are δ^c at each depth, then the columns. What agents make of them lies in a space of few
-    dimensions, for most parameters do not move: so the numbers are first brought to its basis.
-    Returns the basis, the factors (of ln y of all agents, then of slopes), and the slopes' unit.
+    The numbers are δ^c at each depth, then the columns. Most columns count alike for all agents:
+    these are added up once, with the fixed factors. What agents make of the others lies in a space
+    of few dimensions, so they are first brought to its basis. Kept, as the same ladder is climbed
+    by one batch of decisions after the other; so the arrays come as bytes.
+
+    Returns
+    -------
+    tuple
+        The fixed factors of the columns; the basis; the factors (of ln y of all agents, then of
+        slopes; the first one is of the fixed number), and the slopes' unit.
     """
-    c = np.exp(theta[0, C])
-    by_s = -c * along[:, [S]]
-    weights, by_weights = np.ones((len(theta), 1)), np.zeros((len(theta), 1))
-    if model.depths is not None:
-        at = slice(model.curve_parameters, model.utility_places.start)
-        weights = model.depths.weights(theta[:, at])
-        moves = along[:, at] @ model.depths.matrix.T
-        # d w_d / d φ = w_d (F_d - Σ w F)
-        by_weights = moves - (weights * moves).sum(axis=1, keepdims=True)
-    curve = -np.exp(-c * theta[:, [S]]) * weights
-    places = model.utility_places
-    values = np.concatenate([curve, theta[:, places]], axis=1)
-    slopes = np.concatenate([curve * (by_s + by_weights), along[:, places]], axis=1)
+    values, slopes = linear_values(
+        model,
+        kappa,
+        np.frombuffer(theta).reshape(shape),
+        np.frombuffer(along).reshape(shape),
+    )
+    assert slopes is not None
+    alike = (values == values[0]).all(axis=0) & ~slopes.any(axis=0)
+    columns = len(model.utilities)
+    alike[: len(alike) - columns] = False
+    fixed = np.where(alike, values[0], 0.0)[len(alike) - columns :]
+    values, slopes = np.where(alike, 0.0, values), np.where(alike, 0.0, slopes)
     # On one scale, so that neither is lost beside the other.
     unit = float(np.abs(slopes).max(initial=0.0) / np.abs(values).max()) or 1.0
-    both = (1.0 + kappa) * np.concatenate([values, slopes / unit])
-    left, sizes, right = np.linalg.svd(both, full_matrices=False)
+    left, sizes, right = np.linalg.svd(np.concatenate([values, slopes / unit]), full_matrices=False)
     count = int((sizes > _NOISE * sizes[0]).sum())
-    factors = np.ascontiguousarray(left[:, :count] * sizes[:count])
-    return np.ascontiguousarray(right[:count].T), factors, unit
-
-
-def _table(kappa: float) -> tuple[float, Floats]:
-    """p and dp/db at points b = ℓ + κ ln ℓ, from where two options share all; and the first b."""
-    half = math.log(2.0)
-    start = half + kappa * math.log(half) - 2.0 / _STEPS_A_UNIT
-    count = int((_LAST_ELL + kappa * math.log(_LAST_ELL) - start) * _STEPS_A_UNIT) + 2
-    table = np.empty((count, 2))
-    _fill_table(start, kappa, table)
-    return start, table
-
-
-@kernel
-def _fill_table(start: float, kappa: float, table: Floats) -> None:
-    x = math.log(math.log(2.0))
-    for i in range(len(table)):
-        x = ln_ell(start + i / _STEPS_A_UNIT, kappa, x)
-        ell = math.exp(x)
-        table[i, 0] = math.exp(-ell)
-        table[i, 1] = -table[i, 0] * ell / (kappa + ell) / _STEPS_A_UNIT
-    table[len(table) - 1, :] = 0.0
+    room = -(-(count + 1) // _ABREAST) * _ABREAST
+    basis, factors = np.zeros((len(right[0]), room)), np.zeros((2 * shape[0], room))
+    basis[:, 1 : count + 1] = right[:count].T
+    factors[:, 1 : count + 1] = left[:, :count] * sizes[:count]
+    factors[: shape[0], 0] = 1.0
+    return fixed, basis, factors, unit
 
 
 @kernel
 def _climb(
     offsets: Ints,
     chosen: Ints,
-    ln_delta: Floats,
+    powers: Floats,
     features: Floats,
-    c: float,
+    fixed: Floats,
     basis: Floats,
     factors: Floats,
     kappa: float,
@@ -175,6 +170,7 @@ def _climb(
     table: Floats,
     ln_chosen: Floats,
     information: Floats,
+    ln_first: Floats,
 ) -> None:
     """Fill ln p of the choices and the information of some decisions, agent by agent."""
     agents = len(factors) // 2
@@ -182,197 +178,177 @@ def _climb(
     for decision in range(len(offsets) - 1):
         most = max(most, offsets[decision + 1] - offsets[decision])
     numbers = np.empty((basis.shape[1], most))
-    z, way, below, p, pr = np.empty((5, most))
-    levels = np.empty(agents)
+    z, way, p, pr = np.empty((4, most))
+    levels, own = np.empty((2, agents))
     for decision in range(len(offsets) - 1):
         first, size = offsets[decision], offsets[decision + 1] - offsets[decision]
         place = chosen[decision]
-        _fill_numbers(first, size, ln_delta, features, c, basis, numbers)
-        # From the last values of λ, on the scale of ln y, the next is guessed.
-        x_top, x_chosen = 0.0, 0.0
+        real = _fill_numbers(first, size, powers, features, fixed, basis, numbers)
+        at, since = -1, 0
+        x_top = 0.0
         for agent in range(agents):
-            _multiply(factors[agent], numbers, size, z)
-            at, others = _far_below(ln_delta, first, size, z, below)
-            if others == 0:
+            _multiply(factors, agent, numbers, size, z)
+            if real < size:
+                _leave_out(powers, first, size, z)
+            best = best_option(z, size, max(at, 0))
+            since = since + 1 if best == at else 0
+            at, top = best, z[best]
+            if real < 2:
                 ln_chosen[decision, agent] = 0.0 if place == at else -math.inf
                 information[decision, agent] = 0.0
+                if len(ln_first) > 0:
+                    ln_first[decision, agent] = 0.0 if at == 0 else -math.inf
                 continue
-            high = math.log(math.log(others + 1.0)) + 1e-12
-            x_top = high - 0.7 if agent == 0 else x_top
-            if agent > 0:
-                guess = _next(levels, agent)
-                x_top = min(ln_ell(guess - z[at], kappa, x_top), high)
-            settled, x_top = _settle(below, size, kappa, start, table, high, x_top, p, pr)
-            lam = math.exp(x_top) + kappa * x_top
-            if not settled:
-                lam = _exactly(z, size, at, kappa, below, p, pr)
-                x_top = ln_ell(lam, kappa, min(lam / kappa, 0.0))
-            ell = math.exp(x_top)
-            _multiply(factors[agents + agent], numbers, size, way)
-            information[decision, agent] = _information(p, pr, way, size, at, ell, kappa)
-            if place == at:
-                ln_chosen[decision, agent] = -ell
-            elif ln_delta[first + place, 0] == math.inf:
-                ln_chosen[decision, agent] = -math.inf
+            z[at] = -math.inf
+            high = math.log(math.log(real * 1.0)) + 1e-12
+            if agent == 0:
+                x_top = high - 0.7
+            elif since >= _ENOUGH:
+                x_top = min(_next(own, agent, since), high)
             else:
-                b = lam + below[place]
-                if agent == 0 or x_chosen > 5.0:
-                    x_chosen = math.log(b) if b > 1.0 else min(b / kappa, 0.0)
-                x_chosen = ln_ell(b, kappa, x_chosen)
-                ln_chosen[decision, agent] = -math.exp(x_chosen)
-            levels[agent] = lam + z[at]
+                # From the last values of λ, on the scale of ln y, the next is guessed.
+                x_top = min(ln_ell(_next(levels, agent, agent) - top, kappa, x_top), high)
+            settled, x_top, shift = settle(
+                z, size, top, kappa, start, table, high, x_top, _CLOSE, p, pr
+            )
+            ell = math.exp(x_top)
+            lam = ell + kappa * x_top
+            if not settled:
+                shift = 0.0
+                lam = solve_exactly(z, size, at, top, kappa, p, pr)
+                x_top = ln_ell(lam, kappa, min(lam / kappa, 0.0))
+                ell = math.exp(x_top)
+            levels[agent], own[agent] = lam + top, x_top
+            _multiply(factors, agents + agent, numbers, size, way)
+            information[decision, agent] = _information(
+                p, pr, way, size, way[at], ell, kappa, shift
+            )
+            ln_chosen[decision, agent] = _ln_of(place, at, ell, z, top, lam, p, pr, kappa, shift)
+            if len(ln_first) > 0:
+                ln_first[decision, agent] = _ln_of(0, at, ell, z, top, lam, p, pr, kappa, shift)
 
 
 @kernel
-def _next(levels: Floats, known: int) -> float:
+def _leave_out(powers: Floats, first: int, size: int, z: Floats) -> None:
+    """Let padding never be chosen."""
+    for i in range(size):
+        if powers[first + i, 0] == math.inf:
+            z[i] = -math.inf
+
+
+@kernel
+def _ln_of(
+    place: int,
+    at: int,
+    ell: float,
+    z: Floats,
+    top: float,
+    lam: float,
+    p: Floats,
+    pr: Floats,
+    kappa: float,
+    shift: float,
+) -> float:
+    """Return ln p of one option."""
+    if place == at:
+        return -ell
+    if z[place] == -math.inf:
+        return -math.inf
+    here = carried(p[place], pr[place], kappa, shift)
+    if here > LEAST_KNOWN:
+        return math.log(here)
+    b = lam + min(top - z[place], FURTHEST)
+    return -math.exp(ln_ell(b, kappa, math.log(b) if b > 1.0 else min(b / kappa, 0.0)))
+
+
+@kernel
+def _next(series: Floats, known: int, count: int) -> float:
     """Go on with a series on the polynomial through its last values: its differences are 0."""
-    count = min(known, _KNOWN)
-    guess, factor = 0.0, -1.0
-    for step in range(count):
-        factor *= -(count - step) / (step + 1.0)
-        guess += factor * levels[known - 1 - step]
+    row = min(count, _KNOWN) - 1
+    guess = 0.0
+    for step in range(row + 1):
+        guess += _NEXT[row, step] * series[known - 1 - step]
     return guess
 
 
-@kernel
+@vector_kernel
 def _fill_numbers(
-    first: int, size: int, ln_delta: Floats, features: Floats, c: float, basis: Floats, out: Floats
-) -> None:
-    """Bring δ^c and the columns of one decision to the basis; a row each of its directions."""
-    depths, columns, directions = ln_delta.shape[1], features.shape[1], basis.shape[1]
+    first: int,
+    size: int,
+    powers: Floats,
+    features: Floats,
+    fixed: Floats,
+    basis: Floats,
+    out: Floats,
+) -> int:
+    """Bring δ^c and the columns of one decision to the basis; a row each of its directions.
+
+    The first row is what the columns with fixed factors add up to. Returns how many options are no
+    padding.
+    """
+    depths, columns, directions = powers.shape[1], features.shape[1], basis.shape[1]
     row = np.empty(directions)
+    real = 0
     for i in range(size):
         row[:] = 0.0
-        if ln_delta[first + i, 0] < math.inf:
+        if powers[first + i, 0] < math.inf:
+            real += 1
             for d in range(depths):
-                power = math.exp(c * ln_delta[first + i, d])
                 for j in range(directions):
-                    row[j] += power * basis[d, j]
+                    row[j] += powers[first + i, d] * basis[d, j]
+            total = 0.0
             for k in range(columns):
-                feature = features[first + i, k]
-                if feature != 0.0:
+                total += features[first + i, k] * fixed[k]
+            row[0] += total
+            for k in range(columns):
+                if fixed[k] == 0.0:
                     for j in range(directions):
-                        row[j] += feature * basis[depths + k, j]
+                        row[j] += features[first + i, k] * basis[depths + k, j]
         for j in range(directions):
             out[j, i] = row[j]
+    return real
 
 
 @vector_kernel
-def _multiply(factors: Floats, numbers: Floats, size: int, out: Floats) -> None:
-    """Fill Σ factor × number of each option."""
+def _multiply(factors: Floats, agent: int, numbers: Floats, size: int, out: Floats) -> None:
+    """Fill Σ factor × number of each option, four directions at a time."""
+    one, two, three, four = (
+        factors[agent, 0],
+        factors[agent, 1],
+        factors[agent, 2],
+        factors[agent, 3],
+    )
     for i in range(size):
-        out[i] = factors[0] * numbers[0, i]
-    for j in range(1, len(factors)):
+        out[i] = (
+            one * numbers[0, i] + two * numbers[1, i] + three * numbers[2, i] + four * numbers[3, i]
+        )
+    for j in range(_ABREAST, factors.shape[1], _ABREAST):
+        one, two = factors[agent, j], factors[agent, j + 1]
+        three, four = factors[agent, j + 2], factors[agent, j + 3]
         for i in range(size):
-            out[i] += factors[j] * numbers[j, i]
-
-
-@kernel
-def _far_below(
-    ln_delta: Floats, first: int, size: int, z: Floats, below: Floats
-) -> tuple[int, int]:
-    """Fill how far each option is below the best; inf for the best itself and for padding.
-
-    Returns where the best is, and how many others there are.
-    """
-    at, others = -1, 0
-    for i in range(size):
-        if ln_delta[first + i, 0] < math.inf:
-            others += 1
-            if at < 0 or z[i] > z[at]:
-                at = i
-    for i in range(size):
-        below[i] = min(z[at] - z[i], FURTHEST)
-        if ln_delta[first + i, 0] == math.inf:
-            below[i] = math.inf
-    below[at] = math.inf
-    return at, others - 1
-
-
-@vector_kernel
-def _look_up(
-    below: Floats, size: int, lam: float, start: float, table: Floats, p: Floats, pr: Floats
-) -> tuple[float, float]:
-    """Fill p and p r at b = λ + how far each option is below the best; return their sums.
-
-    Outside the table, which a guess of λ may be, the values of its end are taken.
-    """
-    rest = 0.0
-    slope = 0.0
-    shift = (lam - start) * _STEPS_A_UNIT
-    last = len(table) - 1.0 - 1e-9
-    for i in range(size):
-        t = min(max(below[i] * _STEPS_A_UNIT + shift, 0.0), last)
-        k = np.uint32(t)
-        x = t - k
-        low, low_slope = table[k, 0], table[k, 1]
-        high, high_slope = table[k + np.uint32(1), 0], table[k + np.uint32(1), 1]
-        # The cubic through both values with both slopes.
-        rise = high - low
-        a = low_slope + high_slope - 2.0 * rise
-        b = 3.0 * rise - 2.0 * low_slope - high_slope
-        p[i] = low + x * (low_slope + x * (b + x * a))
-        pr[i] = -_STEPS_A_UNIT * (low_slope + x * (2.0 * b + x * 3.0 * a))
-        rest += p[i]
-        slope += pr[i]
-    return rest, slope
-
-
-@vector_kernel
-def _carry_on(p: Floats, pr: Floats, size: int, kappa: float, shift: float) -> None:
-    """Move p and p r to b a little further: dℓ/db = r and dr/db = r (1 - r)² / κ."""
-    for i in range(size):
-        r = min(max(pr[i] / (p[i] + 1e-300), 0.0), 1.0)
-        bend = r - (1.0 - r) * (1.0 - r) / kappa
-        p[i] += shift * pr[i] * (0.5 * shift * bend - 1.0)
-        pr[i] *= 1.0 - shift * bend
-
-
-@kernel
-def _settle(
-    below: Floats,
-    size: int,
-    kappa: float,
-    start: float,
-    table: Floats,
-    high: float,
-    guess: float,
-    p: Floats,
-    pr: Floats,
-) -> tuple[bool, float]:
-    """Solve for ln ℓ of the best option; leave p and p r of the others there.
-
-    As `milepost.choice.ratios.blend` does, on the logarithm of the ratio of what the others have
-    and what the best option leaves. False where the table is too coarse, or nothing settles.
-    """
-    low = math.log(_LEAST_REST)
-    x = max(guess, low)
-    for _ in range(_PATIENCE):
-        ell = math.exp(x)
-        rest, slope = _look_up(below, size, ell + kappa * x, start, table, p, pr)
-        if not rest > _LEAST_REST:
-            return False, x
-        left = -math.expm1(-ell)
-        k = math.log(rest / left)
-        if k > 0.0:
-            low = x
-        else:
-            high = x
-        new = x + k / ((slope / rest) * (kappa + ell) + ell * (1.0 - left) / left)
-        if abs(k) <= _NEAR:
-            return True, new
-        if abs(k) <= _CLOSE and low <= new <= high:
-            _carry_on(p, pr, size, kappa, math.exp(new) - ell + kappa * (new - x))
-            return True, new
-        x = new if low <= new <= high else 0.5 * (low + high)
-    return False, x
+            out[i] += (
+                one * numbers[j, i]
+                + two * numbers[j + 1, i]
+                + three * numbers[j + 2, i]
+                + four * numbers[j + 3, i]
+            )
 
 
 @vector_kernel
 def _information(
-    p: Floats, pr: Floats, way: Floats, size: int, at: int, ell: float, kappa: float
+    p: Floats,
+    pr: Floats,
+    way: Floats,
+    size: int,
+    way_best: float,
+    ell: float,
+    kappa: float,
+    shift: float,
 ) -> float:
-    """Return Σ p (d ln p)², d ln p = r (d ln y - Σ p r d ln y / Σ p r); slopes less the best's."""
+    """Return Σ p (d ln p)², d ln p = r (d ln y - Σ p r d ln y / Σ p r); slopes less the best's.
+
+    p and p r are carried on by the shift, see `milepost.choice.evaluation.linear.carried`.
+    """
     rate = ell / (kappa + ell)
     mass = math.exp(-ell) * rate
     total = mass * rate
@@ -380,11 +356,14 @@ def _information(
     moved = 0.0
     square = 0.0
     for i in range(size):
-        slope = way[i] - way[at]
+        slope = way[i] - way_best
         # r is under 1; at the end of the table, where p is 0, it is anything.
-        prr = pr[i] * min(max(pr[i] / (p[i] + 1e-300), 0.0), 1.0)
-        mass += pr[i]
-        mean += pr[i] * slope
+        r = min(max(pr[i] / (p[i] + 1e-300), 0.0), 1.0)
+        more = shift * (1.0 - r) * (1.0 - r) / kappa
+        here = pr[i] * (1.0 - shift * r + more)
+        prr = here * r * (1.0 + more)
+        mass += here
+        mean += here * slope
         total += prr
         moved += prr * slope
         square += prr * slope * slope
@@ -392,28 +371,3 @@ def _information(
         return 0.0
     mean /= mass
     return max(square - mean * (2.0 * moved - mean * total), 0.0)
-
-
-@kernel
-def _exactly(
-    z: Floats, size: int, at: int, kappa: float, below: Floats, p: Floats, pr: Floats
-) -> float:
-    """Solve one decision without the table; fill p and p r of the others, return λ - ln y."""
-    real = np.empty(size)
-    for i in range(size):
-        real[i] = z[at] - below[i]
-    real[at] = z[at]
-    ln_p, rate = np.empty(size), np.empty(size)
-    solve_blend(real, 0, size, at, z[at], kappa, ln_p, rate)
-    nearest = -1
-    for i in range(size):
-        p[i], pr[i] = 0.0, 0.0
-        if i != at:
-            p[i] = math.exp(ln_p[i])
-            pr[i] = p[i] * rate[i]
-            if nearest < 0 or below[i] < below[nearest]:
-                nearest = i
-    # By the option that comes next: ln ℓ of the best may be too small for a number.
-    ell = -ln_p[nearest]
-    value: float = ell + kappa * math.log(ell) - below[nearest]
-    return value

@@ -57,6 +57,15 @@ class Prepared:
         return _ln(self.depth_delta)
 
     @cached_property
+    def furthest(self) -> float:
+        """The greatest logarithm of a difference that is no padding."""
+        logarithms = self.ln_depth_delta if self.depths else self.ln_delta
+        greatest = logarithms.max(initial=-np.inf)
+        if greatest == np.inf:
+            greatest = logarithms.max(initial=-np.inf, where=logarithms < np.inf)
+        return float(greatest)
+
+    @cached_property
     def finite_delta(self) -> Floats:
         """Scaled differences with 0 for padding: what never happens adds nothing to a mean."""
         return np.where(np.isfinite(self.delta), self.delta, 0.0)

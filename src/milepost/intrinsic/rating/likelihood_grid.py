@@ -44,6 +44,8 @@ class Ladder:
     """How much each decision counts."""
     groups: Ints
     """What each decision belongs to (a game)."""
+    ln_first: Floats | None = None
+    """Logarithm of the probability of each first option at each rung, if it was asked for."""
 
     @cached_property
     def _rows(self) -> EvenSpline:
@@ -66,6 +68,7 @@ class Ladder:
             self.information[chosen],
             self.weights[chosen],
             self.groups[chosen],
+            None if self.ln_first is None else self.ln_first[chosen],
         )
 
     def log_likelihood(self) -> EvenSpline:
@@ -78,7 +81,12 @@ class Ladder:
         `rating` is one number for all decisions, or one each.
         """
         at = np.asarray(rating, dtype=np.float64)
-        return self._rows.slope(at) if at.ndim == 0 else self._rows.slope_of_rows(at)
+        if at.ndim > 0:
+            return self._rows.slope_of_rows(at)
+        # The slope of a spline is linear in its values: one sum a row, and no pieces.
+        shares = EvenSpline(self.rungs, np.eye(len(self.rungs))).slope(at)
+        answer: Floats = np.einsum("tr,r->t", self.ln_chosen, shares)
+        return answer
 
     def information_at(self, rating: npt.ArrayLike) -> Floats:
         """Return the expected information of each decision at a rating, or at one each."""
@@ -93,7 +101,9 @@ class Ladder:
         return answer
 
 
-def climb(decisions: Spreads | Prepared, path: AgentPath, rungs: Floats = RUNGS) -> Ladder:
+def climb(
+    decisions: Spreads | Prepared, path: AgentPath, rungs: Floats = RUNGS, *, first: bool = False
+) -> Ladder:
     """Work out a ladder.
 
     Parameters
@@ -105,6 +115,8 @@ def climb(decisions: Spreads | Prepared, path: AgentPath, rungs: Floats = RUNGS)
         The agents.
     rungs
         The ratings, evenly spaced.
+    first
+        Whether the probabilities of the first options are wanted too.
 
     Raises
     ------
@@ -115,8 +127,17 @@ def climb(decisions: Spreads | Prepared, path: AgentPath, rungs: Floats = RUNGS)
     spreads = decisions.spreads if isinstance(decisions, Prepared) else decisions
     _check_depths(spreads, path)
     prepared = decisions if isinstance(decisions, Prepared) else prepare(decisions, model)
-    ln_chosen, information = evaluate_ladder(model, prepared, path.theta(rungs), path.slope(rungs))
-    return Ladder(rungs, ln_chosen, information, spreads.weights, spreads.groups)
+    ln_chosen, information, ln_first = evaluate_ladder(
+        model, prepared, path.theta(rungs), path.slope(rungs), first=first
+    )
+    return Ladder(
+        rungs,
+        ln_chosen,
+        information,
+        spreads.weights,
+        spreads.groups,
+        ln_first if first else None,
+    )
 
 
 def climb_at_once(spreads: Spreads, path: AgentPath, rungs: Floats = RUNGS) -> Ladder:

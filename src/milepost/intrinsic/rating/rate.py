@@ -38,6 +38,8 @@ FEW_TURNS = 100
 """With fewer turns a rating comes with a warning."""
 LEAST_TURNS = 10
 """With fewer turns there is no rating."""
+_TOLD = ("mover_elo", "speed", "score_doubt", "opponent", "mover")
+"""Columns that warnings rest on."""
 _AT_ONCE = 1_000
 """Turns worked on at once, 30 kB each with 39 columns and ten depths: more take twice as long, for
 memory that was just used is faster than fresh memory."""
@@ -55,6 +57,7 @@ def rate(
     competence: bool = True,
     left_out: pl.DataFrame | None = None,
     ladder: Ladder | None = None,
+    prepared: Prepared | None = None,
     progress: Report | None = None,
 ) -> pl.DataFrame:
     """Rate groups of decisions.
@@ -84,6 +87,8 @@ def rate(
     ladder
         That of just these decisions under the calibration, if it is there already: it is most of
         the work.
+    prepared
+        With a ladder: just these decisions, prepared for the calibration's agents, if they are.
     progress
         Called with the turns done.
 
@@ -117,7 +122,7 @@ def rate(
     for part in [frame] if ladder is not None else _batches(frame, labels):
         if progress is not None:
             progress(Progress(done, len(frame)))
-        rows += _rate_part(part, calibration, labels, level, least, competence, ladder)
+        rows += _rate_part(part, calibration, labels, level, least, competence, ladder, prepared)
         done += len(part)
     if left_out is not None and len(left_out):
         rows += _rows_of_nothing(frame, left_out, by, labels)
@@ -163,16 +168,18 @@ def _batches(frame: pl.DataFrame, labels: list[str]) -> Iterator[pl.DataFrame]:
     if not labels or len(frame) <= _AT_ONCE:
         yield frame
         return
-    waiting: list[pl.DataFrame] = []
+    # Rows are copied once, batch by batch: they are wide.
+    rows = frame.select(labels).with_row_index("row").group_by(labels, maintain_order=True)
+    waiting: list[pl.Series] = []
     count = 0
-    for part in frame.partition_by(labels, maintain_order=True):
-        waiting.append(part)
-        count += len(part)
+    for members in rows.agg("row")["row"]:
+        waiting.append(members)
+        count += len(members)
         if count >= _AT_ONCE:
-            yield pl.concat(waiting)
+            yield frame[pl.concat(waiting)]
             waiting, count = [], 0
     if waiting:
-        yield pl.concat(waiting)
+        yield frame[pl.concat(waiting)]
 
 
 def _rate_part(
@@ -183,11 +190,13 @@ def _rate_part(
     least: int,
     competence: bool,
     ladder: Ladder | None,
+    prepared: Prepared | None,
 ) -> list[dict[str, Any]]:
-    spreads = Spreads.from_table(frame)
     path = calibration.map.path
     by_likelihood = calibration.map.reading == "likelihood"
-    prepared = prepare(spreads, path.model)
+    if ladder is None or prepared is None:
+        prepared = prepare(Spreads.from_table(frame), path.model)
+    spreads = prepared.spreads
     if ladder is None and by_likelihood:
         ladder = climb(prepared, path)
     codes = np.zeros(len(frame), dtype=np.int64)
@@ -201,6 +210,7 @@ def _rate_part(
     players, events = _codes(frame, "mover"), _codes(frame, "event", "year")
     beside = _beside_own_elo(prepared, calibration, codes, len(names), players, events)
     rows = []
+    told = frame.select(name for name in _TOLD if name in frame.columns)
     # With a ladder the values are enough: what else the decisions bring need not be copied.
     needed = spreads if ladder is None else spreads.values_alone()
     for code, values in enumerate(names):
@@ -231,7 +241,7 @@ def _rate_part(
         row |= {name: float(each[code]) for name, each in beside.items()}
         if competence and len(here) >= least:
             row |= _competence(part)
-        row["warnings"] = "; ".join(_warnings(found, frame[here], calibration, least))
+        row["warnings"] = "; ".join(_warnings(found, told[here], calibration, least))
         rows.append({name: _finite(value) for name, value in row.items()})
     return rows
 

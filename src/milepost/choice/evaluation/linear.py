@@ -1,0 +1,381 @@
+"""Models whose ln y is linear in numbers of the option: probabilities by a table.
+
+All calibrations by likelihood have such a model: the curve is the inverse exponential of one c,
+depths are averaged by logarithm, and the ratio is the blend of one κ. Then
+
+    ln y = -s^-c Σ w_d δ_d^c + Σ b × column,
+
+and δ^c and the columns are numbers that no agent changes. And p depends on λ - ln y alone, by a
+function of one number: it is looked up in a table, right to 1e-11 of itself.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+
+from milepost.choice.attraction.curves import INVEXP, LARGEST_LN_U, NO_CURVE, curve_codes
+from milepost.choice.depths import GEOMETRIC
+from milepost.choice.evaluation.prepared import Prepared
+from milepost.choice.model import BLEND, C, ChoiceModel, S
+from milepost.choice.ratios.blend import ln_ell, solve_blend
+from milepost.choice.ratios.powers import FURTHEST
+from milepost.choice.spreads import Floats, Ints
+from milepost.kernels import kernel, vector_kernel
+
+_STEPS_A_UNIT = 128
+"""Of the table. With a cubic in each step p is right to 1e-11 of itself, its slope to 1e-8."""
+_LAST_ELL = 90.0
+"""Where the table ends: p is 1e-39 there, and taken for 0 beyond."""
+LEAST_KNOWN = 1e-37
+"""A p under this is not taken from the table."""
+_LEAST_REST = 1e-30
+"""Where all options but the best have less than this together, the table is not fine enough."""
+_NEAR = 1e-7
+"""Newton squares the error: one step from here is exact, whatever rounding made of the bracket."""
+_CLOSE = 1e-6
+"""From here p at the end of a Newton step is carried on by its derivatives, right to 1e-11."""
+_PATIENCE = 30
+
+
+def is_linear(model: ChoiceModel, prepared: Prepared, theta: Floats, along: Floats | None) -> bool:
+    """Whether ln y is linear in numbers that all the agents share, and p a function of one."""
+    depths = model.depths
+    if (
+        curve_codes(model.curve) != (INVEXP, NO_CURVE)
+        or model.ratio != BLEND
+        or model.lapse is not None
+        or (depths is not None and depths.combine != GEOMETRIC)
+    ):
+        return False
+    fixed = [C, model.place("kappa")]
+    if (theta[:, fixed] != theta[0, fixed]).any():
+        return False
+    if along is not None and along[:, fixed].any():
+        return False
+    # Where u would be cut off, ln y is no longer linear in it.
+    return bool(np.exp(theta[0, C]) * (prepared.furthest - theta[:, S].min()) <= LARGEST_LN_U)
+
+
+def option_powers(model: ChoiceModel, prepared: Prepared, c: float, options: slice) -> Floats:
+    """Return δ^c of some options at each depth; inf = padding."""
+    if model.depths is None:
+        powers: Floats = np.exp(c * prepared.ln_delta[options, None])
+    else:
+        powers = np.exp(c * prepared.ln_depth_delta[options])
+    return powers
+
+
+def linear_values(
+    model: ChoiceModel, kappa: float, theta: Floats, along: Floats | None
+) -> tuple[Floats, Floats | None]:
+    """Return by what the numbers of an option are multiplied for (1 + κ) ln y, and for its slope.
+
+    The numbers are δ^c at each depth, then the columns; a row an agent.
+    """
+    c = np.exp(theta[0, C])
+    weights = np.ones((len(theta), 1))
+    at = slice(model.curve_parameters, model.utility_places.start)
+    if model.depths is not None:
+        weights = model.depths.weights(theta[:, at])
+    curve = -np.exp(-c * theta[:, [S]]) * weights
+    places = model.utility_places
+    values = (1.0 + kappa) * np.concatenate([curve, theta[:, places]], axis=1)
+    if along is None:
+        return values, None
+    moves = -c * along[:, [S]]
+    if model.depths is not None:
+        by_number = along[:, at] @ model.depths.matrix.T
+        # d w_d / d φ = w_d (F_d - Σ w F)
+        moves = moves + by_number - (weights * by_number).sum(axis=1, keepdims=True)
+    return values, (1.0 + kappa) * np.concatenate([curve * moves, along[:, places]], axis=1)
+
+
+def linear_block(
+    model: ChoiceModel,
+    prepared: Prepared,
+    theta: Floats,
+    first: int,
+    last: int,
+    along: Floats | None = None,
+) -> tuple[Ints, Floats, Floats, Floats]:
+    """Return bounds, ln p, p and the derivative of ln p for some of the decisions.
+
+    As `milepost.choice.evaluation.blocks.evaluate_block` does; without a direction the derivative
+    is 0.
+    """
+    spreads = prepared.spreads
+    options = slice(int(spreads.offsets[first]), int(spreads.offsets[last]))
+    bounds = spreads.offsets[first : last + 1] - options.start
+    rows = theta if len(theta) == 1 else theta[first:last]
+    ways = along if along is None or len(along) == 1 else along[first:last]
+    if ways is not None and len(ways) != len(rows):
+        size = (max(len(rows), len(ways)), theta.shape[1])
+        rows, ways = np.broadcast_to(rows, size), np.broadcast_to(ways, size)
+    kappa = float(np.exp(rows[0, model.place("kappa")]))
+    start, table = probability_table(kappa)
+    values, slopes = linear_values(model, kappa, rows, ways)
+    powers = option_powers(model, prepared, float(np.exp(rows[0, C])), options)
+    ln_p, p, slope = np.empty((3, options.stop - options.start))
+    _solve_decisions(
+        bounds, powers, prepared.features[options], values,
+        np.zeros((0, values.shape[1])) if slopes is None else slopes,
+        kappa, start, table, ln_p, p, slope,
+    )  # fmt: skip
+    return bounds, ln_p, p, slope[:, None]
+
+
+@lru_cache(maxsize=8)
+def probability_table(kappa: float) -> tuple[float, Floats]:
+    """p and dp/db at points b = ℓ + κ ln ℓ, from where two options share all; and the first b."""
+    half = math.log(2.0)
+    start = half + kappa * math.log(half) - 2.0 / _STEPS_A_UNIT
+    count = int((_LAST_ELL + kappa * math.log(_LAST_ELL) - start) * _STEPS_A_UNIT) + 2
+    table = np.empty((count, 2))
+    _fill_table(start, kappa, table)
+    return start, table
+
+
+@kernel
+def _fill_table(start: float, kappa: float, table: Floats) -> None:
+    x = math.log(math.log(2.0))
+    for i in range(len(table)):
+        x = ln_ell(start + i / _STEPS_A_UNIT, kappa, x)
+        ell = math.exp(x)
+        table[i, 0] = math.exp(-ell)
+        table[i, 1] = -table[i, 0] * ell / (kappa + ell) / _STEPS_A_UNIT
+    table[len(table) - 1, :] = 0.0
+
+
+@vector_kernel
+def _dot(numbers: Floats, factors: Floats) -> float:
+    total = 0.0
+    for k in range(len(numbers)):
+        total += numbers[k] * factors[k]
+    return total
+
+
+@kernel
+def _solve_decisions(
+    offsets: Ints,
+    powers: Floats,
+    features: Floats,
+    values: Floats,
+    slopes: Floats,
+    kappa: float,
+    start: float,
+    table: Floats,
+    ln_p: Floats,
+    p: Floats,
+    slope: Floats,
+) -> None:
+    """Fill ln p, p and the derivative of ln p; one row of values for all decisions, or one each."""
+    depths = powers.shape[1]
+    most = 0
+    for decision in range(len(offsets) - 1):
+        most = max(most, offsets[decision + 1] - offsets[decision])
+    z, way, here, pr = np.empty((4, most))
+    for decision in range(len(offsets) - 1):
+        first, size = offsets[decision], offsets[decision + 1] - offsets[decision]
+        row = decision if len(values) > 1 else 0
+        real = 0
+        for i in range(size):
+            z[i], way[i] = -math.inf, 0.0
+            if powers[first + i, 0] < math.inf:
+                real += 1
+                z[i] = _dot(powers[first + i], values[row, :depths])
+                z[i] += _dot(features[first + i], values[row, depths:])
+                if len(slopes) > 0:
+                    way[i] = _dot(powers[first + i], slopes[row, :depths])
+                    way[i] += _dot(features[first + i], slopes[row, depths:])
+        at = best_option(z, size, 0)
+        top, x_top, lam, shift = z[at], 0.0, -math.inf, 0.0
+        if real > 1:
+            z[at] = -math.inf
+            high = math.log(math.log(real * 1.0)) + 1e-12
+            settled, x_top, shift = settle(
+                z, size, top, kappa, start, table, high, high - 0.7, _CLOSE, here, pr
+            )
+            lam = math.exp(x_top) + kappa * x_top
+            if not settled:
+                shift = 0.0
+                lam = solve_exactly(z, size, at, top, kappa, here, pr)
+                x_top = ln_ell(lam, kappa, min(lam / kappa, 0.0))
+        _fill_logarithms(
+            z, way, here, pr, size, at, top, lam, x_top, shift, kappa,
+            ln_p[first : first + size], p[first : first + size], slope[first : first + size],
+        )  # fmt: skip
+
+
+@kernel
+def _fill_logarithms(
+    z: Floats,
+    way: Floats,
+    here: Floats,
+    pr: Floats,
+    size: int,
+    at: int,
+    top: float,
+    lam: float,
+    x_top: float,
+    shift: float,
+    kappa: float,
+    ln_p: Floats,
+    p: Floats,
+    slope: Floats,
+) -> None:
+    """Fill ln p, p and d ln p = r (d ln y - Σ p r d ln y / Σ p r) of one decision; r = ℓ/(κ+ℓ)."""
+    mass, mean = 0.0, 0.0
+    for i in range(size):
+        ell = math.inf
+        p[i], slope[i] = 0.0, 0.0
+        if i == at:
+            # A single option is certain.
+            ell = math.exp(x_top) if lam > -math.inf else 0.0
+            p[i] = math.exp(-ell)
+        elif z[i] > -math.inf:
+            p[i] = carried(here[i], pr[i], kappa, shift)
+            if p[i] > LEAST_KNOWN:
+                ell = -math.log(p[i])
+            else:
+                b = lam + min(top - z[i], FURTHEST)
+                ell = math.exp(ln_ell(b, kappa, math.log(b) if b > 1.0 else min(b / kappa, 0.0)))
+                p[i] = math.exp(-ell)
+        ln_p[i] = -ell
+        if p[i] > 0.0:
+            slope[i] = ell / (kappa + ell)
+            mass += p[i] * slope[i]
+            mean += p[i] * slope[i] * way[i]
+        elif ell < math.inf:
+            slope[i] = ell / (kappa + ell)
+    mean = mean / mass if mass > 0.0 else 0.0
+    for i in range(size):
+        slope[i] = slope[i] * (way[i] - mean) if mass > 0.0 else 0.0
+
+
+@kernel
+def best_option(z: Floats, size: int, guess: int) -> int:
+    """Return where the greatest of some numbers is: the first of several; mostly the guess is."""
+    one, two, three, four = -math.inf, -math.inf, -math.inf, -math.inf
+    i = 0
+    while i + 4 <= size:
+        one = max(one, z[i])
+        two = max(two, z[i + 1])
+        three = max(three, z[i + 2])
+        four = max(four, z[i + 3])
+        i += 4
+    while i < size:
+        one = max(one, z[i])
+        i += 1
+    top = max(one, two, three, four)
+    if z[guess] == top:
+        return guess
+    for i in range(size):
+        if z[i] == top:
+            return i
+    return 0
+
+
+@vector_kernel
+def look_up(
+    z: Floats, size: int, level: float, start: float, table: Floats, p: Floats, pr: Floats
+) -> tuple[float, float]:
+    """Fill p and p r at b = level - z; return their sums.
+
+    Outside the table, which a guess may be, the values of its end are taken.
+    """
+    rest = 0.0
+    slope = 0.0
+    shift = (level - start) * _STEPS_A_UNIT
+    last = len(table) - 1.0 - 1e-9
+    for i in range(size):
+        t = min(max(shift - z[i] * _STEPS_A_UNIT, 0.0), last)
+        k = np.uint32(t)
+        x = t - k
+        low, low_slope = table[k, 0], table[k, 1]
+        high, high_slope = table[k + np.uint32(1), 0], table[k + np.uint32(1), 1]
+        # The cubic through both values with both slopes.
+        rise = high - low
+        a = low_slope + high_slope - 2.0 * rise
+        b = 3.0 * rise - 2.0 * low_slope - high_slope
+        p[i] = low + x * (low_slope + x * (b + x * a))
+        pr[i] = -_STEPS_A_UNIT * (low_slope + x * (2.0 * b + x * 3.0 * a))
+        rest += p[i]
+        slope += pr[i]
+    return rest, slope
+
+
+@kernel
+def carried(p: float, pr: float, kappa: float, shift: float) -> float:
+    """Return p at b a little further: dℓ/db = r and dr/db = r (1 - r)² / κ."""
+    r = min(max(pr / (p + 1e-300), 0.0), 1.0)
+    bend = r - (1.0 - r) * (1.0 - r) / kappa
+    return p + shift * pr * (0.5 * shift * bend - 1.0)
+
+
+@kernel
+def settle(
+    z: Floats,
+    size: int,
+    top: float,
+    kappa: float,
+    start: float,
+    table: Floats,
+    high: float,
+    guess: float,
+    close: float,
+    p: Floats,
+    pr: Floats,
+) -> tuple[bool, float, float]:
+    """Solve for ln ℓ of the best option, whose z is -inf here; fill p and p r of the others.
+
+    As `milepost.choice.ratios.blend` does, on the logarithm of the ratio of what the others have
+    and what the best option leaves, until that is as close to 0 as `close`; the Newton step from
+    there is still made. Returns whether it settled (the table may be too coarse), ln ℓ,
+    and by how much b is to be carried on from where p and p r are.
+    """
+    low = math.log(_LEAST_REST)
+    x = max(guess, low)
+    for _ in range(_PATIENCE):
+        ell = math.exp(x)
+        rest, slope = look_up(z, size, ell + kappa * x + top, start, table, p, pr)
+        if not rest > _LEAST_REST:
+            return False, x, 0.0
+        left = -math.expm1(-ell)
+        k = math.log(rest / left)
+        if k > 0.0:
+            low = x
+        else:
+            high = x
+        new = x + k / ((slope / rest) * (kappa + ell) + ell * (1.0 - left) / left)
+        if abs(k) <= _NEAR or (abs(k) <= close and low <= new <= high):
+            return True, new, math.exp(new) - ell + kappa * (new - x)
+        x = new if low <= new <= high else 0.5 * (low + high)
+    return False, x, 0.0
+
+
+@kernel
+def solve_exactly(
+    z: Floats, size: int, at: int, top: float, kappa: float, p: Floats, pr: Floats
+) -> float:
+    """Solve one decision without the table; fill p and p r of the others, return λ - ln y."""
+    real, ln_p, rate = np.empty(size), np.empty(size), np.empty(size)
+    for i in range(size):
+        # What is further below is all alike.
+        real[i] = max(z[i], top - FURTHEST) if z[i] > -math.inf else z[i]
+    real[at] = top
+    solve_blend(real, 0, size, at, top, kappa, ln_p, rate)
+    nearest = -1
+    for i in range(size):
+        p[i], pr[i] = 0.0, 0.0
+        if i != at and z[i] > -math.inf:
+            p[i] = math.exp(ln_p[i])
+            pr[i] = p[i] * rate[i]
+            if nearest < 0 or z[i] > z[nearest]:
+                nearest = i
+    # By the option that comes next: ln ℓ of the best may be too small for a number.
+    ell = -ln_p[nearest]
+    value: float = ell + kappa * math.log(ell) - min(top - z[nearest], FURTHEST)
+    return value
