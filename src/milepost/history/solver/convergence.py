@@ -34,7 +34,7 @@ from milepost.io.progress import Progress, Report
 
 Adjust = Callable[[], float]
 """Moves what else is learned, between two sweeps; returns by how many points."""
-LEAST = 0.2
+LEAST = 0.15
 """Steps are never taken to shrink by more than this factor."""
 
 
