@@ -51,8 +51,15 @@ def test_nodes_are_those_of_plain_python(by_time: bool) -> None:
     if by_time:
         table = table.sort("time", maintain_order=True)
     records = read_records(table)
-    order = sorted(range(table.height), key=lambda row: table["time"][row])
-    assert records.row.tolist() == order
+    times = table["time"].gather(records.row)
+    assert times.is_sorted()
+    assert sorted(records.row.tolist()) == list(range(table.height))
+    # Every player's games stand in the order given.
+    node_rows: dict[int, int] = {}
+    for first, second, row in zip(records.first, records.second, records.row, strict=True):
+        for node in (int(first), int(second)):
+            assert node_rows.get(node, -1) < row
+            node_rows[node] = int(row)
     nodes = sorted({
         (time, name)
         for time, *names in table.select("time", "player_1", "player_2").rows()

@@ -205,7 +205,7 @@ def lives_of(
 
     `pace` says for each node how much faster than usual values drift behind it.
     """
-    order = np.lexsort((records.node_period, records.node_player))
+    order = records.by_player
     past = chains.belief - chains.backward
     future = chains.belief - chains.forward
     # Nothing lies before a player's first period but the prior: there the whole belief drifts back.

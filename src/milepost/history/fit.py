@@ -466,7 +466,7 @@ def _history(
 
 def _curves(state: TTTState | TTTDState, mu: float, joined: Joined | None) -> pl.DataFrame:
     records = state.records
-    order = np.lexsort((records.node_period, records.node_player))
+    order = records.by_player
     belief = state.chains.belief[order]
     columns = {
         "player": records.names.gather(records.node_player[order]),

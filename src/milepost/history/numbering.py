@@ -6,6 +6,8 @@ sorted that can be counted, and no name is looked at more than twice.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 import polars as pl
@@ -241,6 +243,99 @@ def number_nodes(
         begin = end
         node_start[period + 1] = end
     return node_start
+
+
+class Laid(NamedTuple):
+    """The games in the order of `lay_in_rounds`: see `milepost.history.records.Records`."""
+
+    first: Ints
+    second: Ints
+    drawn: npt.NDArray[np.bool_]
+    mover: npt.NDArray[np.int8]
+    weight: npt.NDArray[np.float64]
+    row: Longs
+    swapped: npt.NDArray[np.bool_]
+
+
+def room_for(games: int, *, weighted: bool) -> Laid:
+    """Return room for games that are laid in rounds."""
+    return Laid(
+        first=np.empty(games, dtype=np.int32),
+        second=np.empty(games, dtype=np.int32),
+        drawn=np.empty(games, dtype=np.bool_),
+        mover=np.empty(games, dtype=np.int8),
+        weight=np.empty(games if weighted else 0),
+        row=np.empty(games, dtype=np.int64),
+        swapped=np.empty(games, dtype=np.bool_),
+    )
+
+
+@kernel
+def lay_in_rounds(
+    game_start: Longs, one: Ints, two: Ints, score: npt.NDArray[np.float64],
+    white: npt.NDArray[np.int8], weight: npt.NDArray[np.float64], row: Longs, nodes: int,
+    laid: Laid,
+) -> None:  # fmt: skip
+    """Lay the games of each period in rounds: nobody plays twice in a round, wins come first.
+
+    A game stands in the first round after those of the games before it that have one of its nodes.
+    So every node keeps the order of its games, and whoever visits the games one after the other
+    finds the same as in the order given; but neighbours do not wait for each other, which a
+    processor turns into time. `white` says which of the two moved first: 1, 2, or 0 for neither.
+    """
+    first, second, drawn, mover = laid.first, laid.second, laid.drawn, laid.mover
+    weights, rows, swapped = laid.weight, laid.row, laid.swapped
+    last = np.zeros(nodes, dtype=np.int32)
+    cell = np.empty(np.max(game_start[1:] - game_start[:-1]), dtype=np.int32)
+    counts = np.zeros(64, dtype=np.int64)
+    for period in range(len(game_start) - 1):
+        begin, end = game_start[period], game_start[period + 1]
+        cells = 0
+        for game in range(begin, end):
+            number = max(last[one[game]], last[two[game]])
+            last[one[game]] = last[two[game]] = number + 1
+            number = 2 * number + (1 if score[game] == 0.5 else 0)
+            cell[game - begin] = number
+            cells = max(cells, number + 1)
+            if cells > len(counts):
+                more = np.zeros(2 * cells, dtype=np.int64)
+                more[: len(counts)] = counts
+                counts = more
+            counts[number] += 1
+        place = begin
+        for number in range(cells):
+            size = counts[number]
+            counts[number] = place
+            place += size
+        for game in range(begin, end):
+            place = counts[cell[game - begin]]
+            counts[cell[game - begin]] += 1
+            lost = score[game] == 0.0
+            first[place], second[place] = one[game], two[game]
+            if lost:
+                first[place], second[place] = two[game], one[game]
+            drawn[place], swapped[place] = score[game] == 0.5, lost
+            sign = 1 if white[game] == 1 else (-1 if white[game] == 2 else 0)
+            mover[place] = -sign if lost else sign
+            rows[place] = row[game]
+            if len(weights):
+                weights[place] = weight[game]
+        counts[:cells] = 0
+
+
+@kernel
+def nodes_by_player(node_player: Ints, players: int) -> Longs:
+    """Return the nodes by player, then by period."""
+    at = np.zeros(players + 1, dtype=np.int64)
+    for node in range(len(node_player)):
+        at[node_player[node] + 1] += 1
+    for player in range(players):
+        at[player + 1] += at[player]
+    order = np.empty(len(node_player), dtype=np.int64)
+    for node in range(len(node_player)):
+        order[at[node_player[node]]] = node
+        at[node_player[node]] += 1
+    return order
 
 
 @kernel

@@ -17,10 +17,13 @@ import polars as pl
 from milepost.errors import InputError, MilepostWarning
 from milepost.history.numbering import (
     largest_group,
+    lay_in_rounds,
     link_nodes,
+    nodes_by_player,
     number_names,
     number_nodes,
     order_in_time,
+    room_for,
 )
 from milepost.history.periods import checked_period, clocks_of, cut
 from milepost.tables import RESULTS
@@ -43,7 +46,12 @@ class SkippedResultsWarning(MilepostWarning):
 
 @dataclass(frozen=True)
 class Records:
-    """The games between two players, sorted by period, then by time, then as given."""
+    """The games between two players, by period.
+
+    Within a period every player's games stand in the order of their times, then as given. Games
+    that have no player in common may stand in any order: see
+    `milepost.history.numbering.lay_in_rounds`.
+    """
 
     names: pl.Series
     """The players' names; a player's number is the place here."""
@@ -114,6 +122,11 @@ class Records:
         one as the results have them.
         """
         return clocks_of(self.label) if self.period == "game" else self.clock
+
+    @property
+    def by_player(self) -> npt.NDArray[np.int64]:
+        """The nodes by player, then by period."""
+        return nodes_by_player(self.node_player, self.players)
 
     @property
     def draw_share(self) -> float:
@@ -248,22 +261,23 @@ def _arrays(
     previous, following = np.empty_like(node_player), np.empty_like(node_player)
     link_nodes(node_player, np.full(len(names), -1, dtype=np.int32), previous, following)
 
-    score, movers = rows["score"].to_numpy(), rows["first_mover"]
-    swapped = score == 0.0
-    sign = np.zeros(games, dtype=np.int8)
+    weight, movers = _weights(rows["weight"]), rows["first_mover"]
+    white = np.zeros(games, dtype=np.int8)
     if movers.null_count() < games:
-        white = movers.fill_null(0).to_numpy()
-        sign = (white == 1).astype(np.int8) - (white == 2).astype(np.int8)
-        sign[swapped] *= -1
+        white = movers.fill_null(0).cast(pl.Int8).to_numpy()
+    laid = room_for(games, weighted=len(weight) > 0)
+    lay_in_rounds(
+        game_start, node_one, node_two, rows["score"].to_numpy(), white, weight, row, nodes, laid
+    )
     return Records(
         names=names,
-        first=np.where(swapped, node_two, node_one),
-        second=np.where(swapped, node_one, node_two),
-        drawn=score == 0.5,
-        mover=sign,
-        weight=_weights(rows["weight"]),
-        row=row,
-        swapped=swapped,
+        first=laid.first,
+        second=laid.second,
+        drawn=laid.drawn,
+        mover=laid.mover,
+        weight=laid.weight,
+        row=laid.row,
+        swapped=laid.swapped,
         game_start=game_start,
         node_start=node_start,
         node_player=node_player,

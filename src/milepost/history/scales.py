@@ -258,6 +258,8 @@ def with_printed_elos(
     results
         The table that they were read from, with elo_1 and elo_2.
     """
+    if all(results[f"elo_{side}"].null_count() == len(results) for side in (1, 2)):
+        return curves.with_columns(elo=pl.lit(None, dtype=pl.Float64))
     total, count = np.zeros(records.nodes), np.zeros(records.nodes)
     for side, other in ((1, False), (2, True)):
         column = results[f"elo_{side}"].cast(pl.Float64).fill_null(math.nan).to_numpy()
@@ -266,7 +268,7 @@ def with_printed_elos(
         known = np.isfinite(elo) & (elo > 0.0)
         total += np.bincount(node[known], elo[known], minlength=records.nodes)
         count += np.bincount(node[known], minlength=records.nodes)
-    order = np.lexsort((records.node_period, records.node_player))
+    order = records.by_player
     mean: Floats = np.divide(total, count, out=np.full(records.nodes, math.nan), where=count > 0)
     return curves.with_columns(pl.Series("elo", mean[order]).fill_nan(None))
 

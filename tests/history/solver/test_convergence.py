@@ -12,7 +12,8 @@ from tests.history.ttt.test_state import differences
 
 from milepost.history import ConvergenceWarning, Sweep
 from milepost.history.records import read_records
-from milepost.history.solver.newton import Learning, newton_step
+from milepost.history.solver.newton import Learning, linear_model, newton_step
+from milepost.history.ttt.graph import Notes, no_sums
 from milepost.history.ttt.own_margins import MarginModel, TTTDState, ttt_d_state
 from milepost.history.ttt.state import SkillModel, TTTState, ttt_state
 from milepost.io.progress import Progress
@@ -77,6 +78,38 @@ def test_the_estimate_sees_what_the_last_step_does_not() -> None:
     distance = state.chains.belief[:, 1] / state.chains.belief[:, 0] - means
     assert np.abs(distance).max() > 3 * last
     assert np.abs(step.skills).max() == pytest.approx(np.abs(distance).max(), rel=0.1)
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_visits_note_the_stand_ins_that_are_worked_out_anew(own: bool) -> None:
+    games = simulated(400, 12, 4).with_columns(first_mover=pl.Series([1, 2, None, 1] * 100))
+    records = read_records(games)
+    zero, lead = np.zeros(records.periods), np.full(records.periods, 40.0)
+    state: TTTState | TTTDState
+    if own:
+        margins = MarginModel(400.0, 480.0, 60.0, 0.0)
+        state = ttt_d_state(records, margins, level=zero, advantage=lead)
+    else:
+        model = SkillModel(400.0, 480.0, 60.0, 150.0)
+        state = ttt_state(records, model, level=zero, advantage=lead)
+    for _ in range(300):  # to the fixed point, where a game's last visit is as good as a new one
+        state.forward(0, records.periods)
+        state.backward(0, records.periods)
+    given: dict[str, Any] = {
+        "sigma": 400.0, "beta": 480.0, "tau": 60.0, "clock": records.clock,
+        "learning": Learning(advantage="by-period"), "ranges": [(0, records.periods)],
+        "in_parallel": lambda tasks: [task() for task in tasks],
+    }  # fmt: skip
+    for way in (state.forward, state.backward):
+        notes = Notes(np.empty(records.games), no_sums(records.nodes, records.periods))
+        assert way(0, records.periods, notes=notes) == 0
+        noted, anew = linear_model(state, **given, notes=notes), linear_model(state, **given)
+        assert np.allclose(noted.system.curvature, anew.system.curvature, rtol=1e-6, atol=0.0)
+        assert np.allclose(noted.system.inverse, anew.system.inverse, rtol=1e-6, atol=0.0)
+        # in units of a game's precision times a thousandth of a point
+        unit = 1e-3 * float(anew.system.curvature.max())
+        assert np.allclose(noted.pull, anew.pull, rtol=0.0, atol=unit)
+        assert np.allclose(noted.path_pull, anew.path_pull, rtol=0.0, atol=10 * unit)
 
 
 @pytest.mark.parametrize("form", [None, "between", "two-factor"])

@@ -213,7 +213,7 @@ class Slice:
         there = lives.start[:-1][borders.past]
         first = self.first[borders.past]
         lives.table[there, 2:] = chains.belief[first] - borders.from_past
-        order = np.argsort(records.node_player, kind="stable")
+        order = records.by_player
         belief = chains.belief[order]
         curves = pl.DataFrame({
             "player": records.names.gather(records.node_player[order]),

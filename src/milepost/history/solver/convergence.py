@@ -27,14 +27,14 @@ from milepost.errors import InputError, MilepostWarning
 from milepost.history.records import Floats, Records
 from milepost.history.solver.conjugate import InParallel, Ranges
 from milepost.history.solver.newton import Learning, Linear, Step, linear_model, newton_step
-from milepost.history.ttt.graph import Chains, Graph, Sums
+from milepost.history.ttt.graph import Chains, Graph, Notes, Sums, no_sums
 from milepost.history.ttt.state import SkillModel
 from milepost.history.ttt.told import Told, move_era
 from milepost.io.progress import Progress, Report
 
 Adjust = Callable[[], float]
 """Moves what else is learned, between two sweeps; returns by how many points."""
-LEAST = 0.2
+LEAST = 0.15
 """Steps are never taken to shrink by more than this factor."""
 
 
@@ -87,11 +87,18 @@ class SweepState(Protocol):
         """The model's numbers."""
         ...
 
-    def forward(self, begin: int, end: int) -> int:
+    @property
+    def can_note(self) -> bool:
+        """Whether a visit finds the stand-ins of its games."""
+        ...
+
+    def forward(
+        self, begin: int, end: int, since: int | None = None, notes: Notes | None = None
+    ) -> int:
         """Go forward through periods."""
         ...
 
-    def backward(self, begin: int, end: int) -> int:
+    def backward(self, begin: int, end: int, notes: Notes | None = None) -> int:
         """Go back through periods."""
         ...
 
@@ -169,8 +176,9 @@ def _converge(
     changes: list[float] = []
     distances: list[float] = []
     before: Floats | None = None
+    notes = _notes(state)
     for number in range(1, max_sweeps + 1):
-        skipped = _sweep(state, ranges, in_parallel, first=number == 1)
+        skipped = _sweep(state, ranges, in_parallel, notes, first=number == 1)
         after = state.snapshot()
         if before is not None:
             changes.append(float(np.max(np.abs(after - before))))
@@ -178,7 +186,7 @@ def _converge(
         ahead = still_to_go(changes)
         # A step is found well where it may be the last one, roughly where it cannot be.
         enough = tolerance * (1.0 - LEAST) / LEAST if ahead <= tolerance else 0.0
-        newton = _newton(state, learning, ranges, in_parallel, enough)
+        newton = _newton(state, learning, ranges, in_parallel, enough, notes)
         distances.append(_largest(newton, state.told))
         # A step that brought no gain is taken more carefully the next time.
         gained = len(distances) < 2 or distances[-1] < distances[-2]
@@ -198,20 +206,33 @@ def _converge(
     return Convergence(False, max_sweeps, float(remaining), skipped)
 
 
-def _sweep(state: SweepState, ranges: Ranges, in_parallel: InParallel, *, first: bool) -> int:
+def _notes(state: SweepState) -> Notes | None:
+    """Room for the games' stand-ins; `None` = they cannot be noted."""
+    if not state.can_note:
+        return None
+    return Notes(np.empty(state.records.games), no_sums(state.records.nodes, state.records.periods))
+
+
+def _sweep(
+    state: SweepState, ranges: Ranges, in_parallel: InParallel, notes: Notes | None, *, first: bool
+) -> int:
     """One sweep: forward and back; of several workers every second one goes back and forward.
 
     So two neighbours come to their border at once, and news crosses it: between the first and the
     second in the middle of the sweep, between the second and the third at its end, and so on. The
-    very first way forward is the filter and is not divided.
+    very first way forward is the filter and is not divided. The second way notes the games' stand-
+    ins for the Newton step that follows.
     """
     counts: list[int] = []
     borders = [begin for begin, _ in ranges[1:]]
-    ways = (state.forward, state.backward)
+    ways: list[Callable[..., int]] = [state.forward, state.backward]
+    if notes is not None:
+        for array in notes.sums:
+            array[:] = 0.0
 
-    def go(ways: Sequence[Callable[[int, int], int]]) -> None:
+    def go(ways: Sequence[Callable[..., int]], notes: Notes | None = None) -> None:
         def task(place: int) -> Callable[[], None]:
-            return lambda: counts.append(ways[place % 2](*ranges[place]))
+            return lambda: counts.append(ways[place % 2](*ranges[place], notes=notes))
 
         in_parallel([task(place) for place in range(len(ranges))])
         if borders:
@@ -219,22 +240,23 @@ def _sweep(state: SweepState, ranges: Ranges, in_parallel: InParallel, *, first:
 
     if first:
         counts.append(state.forward(0, ranges[-1][1]))
-        go((state.backward, state.backward))
+        go((state.backward, state.backward), notes)
     else:
         go(ways)
-        go(ways[::-1])
+        go(ways[::-1], notes)
     return sum(counts)
 
 
 def _newton(
-    state: SweepState, learning: Learning, ranges: Ranges, in_parallel: InParallel, enough: float
-) -> Step:
+    state: SweepState, learning: Learning, ranges: Ranges, in_parallel: InParallel, enough: float,
+    notes: Notes | None,
+) -> Step:  # fmt: skip
     model = state.model
     # The newcomers' level moves whole eras: its equations are stiffer and need more care.
     return newton_step(
         state, sigma=model.sigma, beta=model.beta, tau=model.tau, clock=state.records.clock,
         learning=learning, ranges=ranges, in_parallel=in_parallel,
-        accuracy=1e-4 if learning.level_drift else 1e-3, enough=enough,
+        accuracy=1e-4 if learning.level_drift else 1e-3, enough=enough, notes=notes,
     )  # fmt: skip
 
 
@@ -245,8 +267,9 @@ def improve(state: SweepState, learning: Learning, *, first: bool) -> int:
     `milepost.history.slices.rounds`.
     """
     ranges = [(0, state.records.periods)]
-    skipped = _sweep(state, ranges, _one_by_one, first=first)
-    newton = _newton(state, learning, ranges, _one_by_one, 0.0)
+    notes = _notes(state)
+    skipped = _sweep(state, ranges, _one_by_one, notes, first=first)
+    newton = _newton(state, learning, ranges, _one_by_one, 0.0, notes)
     if np.isfinite(_largest(newton, state.told)):
         _take(state, newton, 1.0)
     return skipped

@@ -32,7 +32,8 @@ from milepost.history.solver.conjugate import (
     path_product,
     solve,
 )
-from milepost.history.ttt.graph import Chains, Graph, Longs, Sums
+from milepost.history.ttt.graph import Chains, Graph, Longs, Notes, Sums, no_sums
+from milepost.history.ttt.passes import settle
 from milepost.history.ttt.told import Told
 from milepost.kernels import kernel
 
@@ -88,6 +89,7 @@ class State(Protocol):
 def newton_step(
     state: State, *, sigma: float, beta: float, tau: float, clock: Floats, learning: Learning,
     ranges: Ranges, in_parallel: InParallel, accuracy: float = 1e-4, enough: float = np.inf,
+    notes: Notes | None = None,
 ) -> Step:  # fmt: skip
     """Return the distance from the present means to those of the fixed point.
 
@@ -107,11 +109,14 @@ def newton_step(
         Where the conjugate gradients stop: see `milepost.history.solver.conjugate.solve`.
     enough
         A step with a part larger than this, in points, is not the last one and may be rough.
+    notes
+        The games' stand-ins as the last visit noted them, which are used up; `None` = they are
+        worked out anew.
     """
     periods = len(clock)
     linear = linear_model(
         state, sigma=sigma, beta=beta, tau=tau, clock=clock, learning=learning, ranges=ranges,
-        in_parallel=in_parallel,
+        in_parallel=in_parallel, notes=notes,
     )  # fmt: skip
     found = solve(
         linear.system, linear.pull, linear.path_pull, accuracy=accuracy, rough=ROUGH, enough=enough
@@ -133,15 +138,18 @@ class Linear(NamedTuple):
 
 def linear_model(
     state: State, *, sigma: float, beta: float, tau: float, clock: Floats, learning: Learning,
-    ranges: Ranges, in_parallel: InParallel,
+    ranges: Ranges, in_parallel: InParallel, notes: Notes | None = None,
 ) -> Linear:  # fmt: skip
     """Return the equations of a Newton step: see `newton_step`."""
     graph, told = state.graph, state.told
     nodes, periods = len(graph.previous), len(clock)
-    curvature = np.empty(len(graph.first))
-    sums = Sums(np.zeros(nodes), np.zeros(nodes), np.zeros(periods), np.zeros(periods))
     means = state.chains.belief[:, 1] / state.chains.belief[:, 0]
-    in_parallel([call(state.linearise, *part, means, curvature, sums) for part in ranges])
+    if notes is None:
+        curvature, sums = np.empty(len(graph.first)), no_sums(nodes, periods)
+        in_parallel([call(state.linearise, *part, means, curvature, sums) for part in ranges])
+    else:
+        curvature, sums = notes
+        in_parallel([call(settle, graph, *part, means, notes) for part in ranges])
     # A drift of zero ties nodes together; 1e-12 beta² is that tie to all digits that matter here,
     # and loose enough that rounding leaves the rest its digits.
     link = 1.0 / np.maximum(tau**2 * graph.elapsed, 1e-12 * beta**2)

@@ -21,6 +21,7 @@ from milepost.kernels import kernel
 
 Six = tuple[float, float, float, float, float, float]
 Eight = tuple[float, float, float, float, float, float, float, float]
+Two = tuple[float, float]
 
 
 @kernel
@@ -36,8 +37,8 @@ def to_message(mean: float, var: float, g1: float, g2: float) -> tuple[float, fl
 def greater(
     m_i: float, v_i: float, m_j: float, v_j: float, m_e: float, v_e: float, lead: float,
     noise: float, side: float, sign: float,
-) -> Six:  # fmt: skip
-    """Return the messages of side * d + sign * margin > 0 to i, j and the margin.
+) -> tuple[Six, Two]:  # fmt: skip
+    """Return the messages of side * d + sign * margin > 0 to i, j and the margin, and g1, g2 in d.
 
     A win of i is side 1, sign -1; a draw's two factors are side -1 and side 1 with sign 1.
     """
@@ -48,7 +49,7 @@ def greater(
     pi_i, tau_i = to_message(m_i, v_i, side * g1, g2)
     pi_j, tau_j = to_message(m_j, v_j, -side * g1, g2)
     pi_e, tau_e = to_message(m_e, v_e, sign * g1, g2)
-    return pi_i, tau_i, pi_j, tau_j, pi_e, tau_e
+    return (pi_i, tau_i, pi_j, tau_j, pi_e, tau_e), (side * g1, g2)
 
 
 @kernel
@@ -91,8 +92,8 @@ def between_derivatives(
 def between(
     m_i: float, v_i: float, m_j: float, v_j: float, m_ei: float, v_ei: float, m_ej: float,
     v_ej: float, lead: float, noise: float,
-) -> Eight:  # fmt: skip
-    """Return the messages of a draw, exact form, to i, j, margin_j and margin_i."""
+) -> tuple[Eight, Two]:  # fmt: skip
+    """Return the messages of a draw, exact form, to i, j, margin_j, margin_i, and g1, g2 in d."""
     _, l_a, l_b, l_aa, l_ab, l_bb = between_derivatives(
         m_i - m_j + lead, v_i + v_j + noise, m_ei, v_ei, m_ej, v_ej
     )
@@ -101,7 +102,7 @@ def between(
     pi_j, tau_j = to_message(m_j, v_j, -g1, g2)
     pi_ej, tau_ej = to_message(m_ej, v_ej, l_a, -l_aa)
     pi_ei, tau_ei = to_message(m_ei, v_ei, l_b, -l_bb)
-    return pi_i, tau_i, pi_j, tau_j, pi_ej, tau_ej, pi_ei, tau_ei
+    return (pi_i, tau_i, pi_j, tau_j, pi_ej, tau_ej, pi_ei, tau_ei), (g1, g2)
 
 
 @kernel

@@ -70,6 +70,24 @@ class Sums(NamedTuple):
     """For each period, what they pull the first mover's advantage by."""
 
 
+class Notes(NamedTuple):
+    """The games' Gaussian stand-ins as their last visit found them, pulls counted from means of 0.
+
+    A visit knows all that a stand-in needs, so that nothing has to be worked out again for a Newton
+    step: see `milepost.history.solver.newton`.
+    """
+
+    curvature: Floats
+    """For each game, the precision of its stand-in."""
+    sums: Sums
+    """What the stand-ins add up to."""
+
+
+def no_sums(nodes: int, periods: int) -> Sums:
+    """Return sums of no games."""
+    return Sums(np.zeros(nodes), np.zeros(nodes), np.zeros(periods), np.zeros(periods))
+
+
 def graph_of(records: Records) -> Graph:
     """Return the arrays of the records that the kernels need."""
     return Graph(

@@ -30,6 +30,7 @@ from milepost.history.ttt.graph import (
     Chains,
     Graph,
     Indices,
+    Notes,
     Sums,
     exchange,
     graph_of,
@@ -85,7 +86,14 @@ class TTTDState:
         """Whether draws have the exact form."""
         return self.model.draw_form == "between"
 
-    def forward(self, begin: int, end: int, since: int | None = None) -> int:
+    @property
+    def can_note(self) -> bool:
+        """Whether a visit finds the stand-ins of its games: see `TTTState.can_note`."""
+        return self.exact and not len(self.graph.weight)
+
+    def forward(
+        self, begin: int, end: int, since: int | None = None, notes: Notes | None = None
+    ) -> int:
         """Go forward through the periods from `begin` up to `end`; see `TTTState.forward`."""
         low = int(self.graph.node_start[begin if since is None else since])
         model = self.model
@@ -93,15 +101,16 @@ class TTTDState:
             self.graph, self.chains, self.margins, self.positive, self.message, low, begin, end,
             (model.sigma**-2, model.tau**2, 2.0 * model.beta**2, model.margin_sigma**-2,
              model.margin_mu, model.margin_tau**2),
-            self.level, self.advantage, self.exact,
+            self.level, self.advantage, self.exact, notes,
         )  # fmt: skip
 
-    def backward(self, begin: int, end: int) -> int:
-        """Go back through the periods from `end` down to `begin`; returns as `forward`."""
+    def backward(self, begin: int, end: int, notes: Notes | None = None) -> int:
+        """Go back through the periods from `end` down to `begin`; as `forward`."""
         model = self.model
         return _backward(
             self.graph, self.chains, self.margins, self.positive, self.message, begin, end,
             (model.tau**2, 2.0 * model.beta**2, model.margin_tau**2), self.advantage, self.exact,
+            notes,
         )  # fmt: skip
 
     def exchange(self, borders: Sequence[int]) -> None:
@@ -213,7 +222,7 @@ def _two_factors(
         if not v_e > 0.0:
             skipped = 1
             continue
-        new = greater(
+        new, _ = greater(
             (before_i[1] + message[game, other + 1]) / see_i, 1.0 / see_i,
             (before_j[1] + message[game, other + 3]) / see_j, 1.0 / see_j,
             m_e, v_e, lead, 0.0, 2.0 * factor - 1.0, 1.0,
@@ -233,11 +242,29 @@ def _two_factors(
 
 
 @kernel
+def _note(
+    notes: Notes, game: int, i: int, j: int, period: int, stiff: float, force: float, mover: int
+) -> None:
+    sums = notes.sums
+    notes.curvature[game] = stiff
+    sums.degree[i] += stiff
+    sums.degree[j] += stiff
+    sums.pull[i] += force
+    sums.pull[j] -= force
+    if mover:
+        sums.lead_degree[period] += stiff
+        sums.lead_pull[period] += force * mover
+
+
+@kernel
 def _pass(
     graph: Graph, skill: Floats, margin: Floats, message: Floats, begin: int, end: int, step: int,
-    noise: float, advantage: float, exact: bool,
+    noise: float, advantage: float, exact: bool, notes: Notes | None, period: int,
 ) -> int:  # fmt: skip
-    """Visit the games from `begin` to before `end`; return how many cavities were improper."""
+    """Visit the games from `begin` to before `end`; return how many cavities were improper.
+
+    They are all of one period. Their stand-ins are added to `notes`.
+    """
     skipped = 0
     first, second, drawns, movers = graph.first, graph.second, graph.drawn, graph.mover
     weights = graph.weight
@@ -246,6 +273,8 @@ def _pass(
         weight = weights[game] if len(weights) else 1.0
         own = min(weight, 1.0)
         lead = advantage * movers[game]
+        if notes is not None:
+            notes.curvature[game] = 0.0
         for _ in range(visits(weight)):
             if drawn and not exact:
                 skipped += _two_factors(
@@ -263,14 +292,19 @@ def _pass(
                 if not v_ei > 0.0:
                     skipped += 1
                     continue
-                pi_i, tau_i, pi_j, tau_j, pi_ej, tau_ej, pi_ei, tau_ei = between(
+                messages, (g1, g2) = between(
                     m_i, v_i, m_j, v_j, m_ei, v_ei, m_ej, v_ej, lead, noise
                 )
+                pi_i, tau_i, pi_j, tau_j, pi_ej, tau_ej, pi_ei, tau_ei = messages
                 _replace(margin, i, message, game, 6, weight, own, pi_ei, tau_ei)
             else:
-                pi_i, tau_i, pi_j, tau_j, pi_ej, tau_ej = greater(
-                    m_i, v_i, m_j, v_j, m_ej, v_ej, lead, noise, 1.0, -1.0
-                )
+                few, (g1, g2) = greater(m_i, v_i, m_j, v_j, m_ej, v_ej, lead, noise, 1.0, -1.0)
+                pi_i, tau_i, pi_j, tau_j, pi_ej, tau_ej = few
+            if notes is not None:
+                g2 = max(g2, 0.0)
+                left = 1.0 / (1.0 - g2 * (v_i + v_j))
+                stiff, force = g2 * left, (g2 * (m_i - m_j) + g1) * left
+                _note(notes, game, i, j, period, stiff, force, movers[game])
             _replace(skill, i, message, game, 0, weight, own, pi_i, tau_i)
             _replace(skill, j, message, game, 2, weight, own, pi_j, tau_j)
             _replace(margin, j, message, game, 4, weight, own, pi_ej, tau_ej)
@@ -317,7 +351,7 @@ def _keep_positive(margin: Floats, message: Floats, begin: int, end: int) -> int
 def _forward(
     graph: Graph, chains: Chains, margins: Chains, above_zero: Floats, message: Floats, low: int,
     begin: int, end: int, numbers: tuple[float, float, float, float, float, float], level: Floats,
-    advantage: Floats, exact: bool,
+    advantage: Floats, exact: bool, notes: Notes | None,
 ) -> int:  # fmt: skip
     precision, drift, noise, margin_precision, margin_mean, margin_drift = numbers
     skipped = 0
@@ -329,7 +363,7 @@ def _forward(
         )
         skipped += _pass(
             graph, chains.belief, margins.belief, message, graph.game_start[period],
-            graph.game_start[period + 1], 1, noise, advantage[period], exact,
+            graph.game_start[period + 1], 1, noise, advantage[period], exact, notes, period,
         )  # fmt: skip
     return skipped
 
@@ -338,6 +372,7 @@ def _forward(
 def _backward(
     graph: Graph, chains: Chains, margins: Chains, above_zero: Floats, message: Floats, begin: int,
     end: int, numbers: tuple[float, float, float], advantage: Floats, exact: bool,
+    notes: Notes | None,
 ) -> int:  # fmt: skip
     drift, noise, margin_drift = numbers
     skipped = 0
@@ -347,7 +382,7 @@ def _backward(
         receive_future(graph, margins, period, high, margin_drift)
         skipped += _pass(
             graph, chains.belief, margins.belief, message, graph.game_start[period + 1] - 1,
-            graph.game_start[period] - 1, -1, noise, advantage[period], exact,
+            graph.game_start[period] - 1, -1, noise, advantage[period], exact, notes, period,
         )  # fmt: skip
         skipped += _keep_positive(
             margins.belief, above_zero, graph.node_start[period], graph.node_start[period + 1]

@@ -10,7 +10,7 @@ import math
 
 from milepost.history.numerics.gaussians import draw_moments, win_moments
 from milepost.history.records import Floats
-from milepost.history.ttt.graph import Bools, Graph, Indices, Signs, Sums
+from milepost.history.ttt.graph import Bools, Graph, Indices, Notes, Signs, Sums
 from milepost.kernels import fused_kernel, kernel
 
 
@@ -18,26 +18,36 @@ from milepost.kernels import fused_kernel, kernel
 def _messages(
     pi_i: float, tau_i: float, pi_j: float, tau_j: float, lead: float, drawn: bool, margin: float,
     noise: float,
-) -> tuple[float, float, float, float]:  # fmt: skip
-    """Return the messages of one game to `first` and `second`, from their cavities."""
-    both = 1.0 / (pi_i * pi_j)
-    v_i, v_j = both * pi_j, both * pi_i
-    m_i, m_j = tau_i * v_i, tau_j * v_j
+) -> tuple[float, float, float, float, float, float]:  # fmt: skip
+    """Return the messages of one game to `first` and `second`, from their cavities.
+
+    Then precision and pull of its Gaussian stand-in, the pull counted from equal means.
+    """
+    # With P = pi_i pi_j and Q = pi_i + pi_j + noise P, the variance of the difference is Q / P:
+    # one root and two divisions are enough for all that follows.
+    p = pi_i * pi_j
+    q = pi_i + pi_j + noise * p
+    root = math.sqrt(p * q)
+    inverse = 1.0 / root
+    scale = p * inverse
+    x_i, x_j = tau_i * pi_j, tau_j * pi_i
     # moments of the performance difference, truncated by the result
-    cc = v_i + v_j + noise
-    c = math.sqrt(cc)
-    scale = 1.0 / c
-    t = (m_i - m_j + lead) * scale
+    t = (x_i - x_j + lead * p) * inverse
     if drawn:
         v, w = draw_moments(t, margin * scale)
     else:
         v, w = win_moments(t - margin * scale)
     # no division by w, which may vanish
-    left_i, left_j = cc - w * v_i, cc - w * v_j
+    left_i, left_j = q - w * pi_j, q - w * pi_i
     both = 1.0 / (left_i * left_j)
     to_i, to_j = left_j * both, left_i * both
-    push = c * v
-    return w * to_i, (w * m_i + push) * to_i, w * to_j, (w * m_j - push) * to_j
+    push, wp = root * v, w * p
+    # curvature kappa of log Z gives a factor on the skills of kappa / (1 - kappa (v_i + v_j))
+    left = 1.0 / (q - w * (pi_i + pi_j))
+    return (
+        wp * to_i, (w * x_i + push) * to_i, wp * to_j, (w * x_j - push) * to_j,
+        wp * left, (w * (x_i - x_j) + push) * left,
+    )  # fmt: skip
 
 
 @kernel
@@ -61,7 +71,7 @@ def pass_games(
         if not (pi_i > 0.0 and pi_j > 0.0):
             skipped += 1
             continue
-        new_0, new_1, new_2, new_3 = _messages(
+        new_0, new_1, new_2, new_3, _, _ = _messages(
             pi_i, tau_i, pi_j, tau_j, advantage * mover[game], drawn[game], margin, noise
         )
         belief[i, 0], belief[i, 1] = pi_i + new_0, tau_i + new_1
@@ -69,6 +79,44 @@ def pass_games(
         message[game, 0], message[game, 1] = new_0, new_1
         message[game, 2], message[game, 3] = new_2, new_3
     return skipped
+
+
+@fused_kernel
+def pass_and_note(
+    first: Indices, second: Indices, drawn: Bools, mover: Signs, belief: Floats, message: Floats,
+    begin: int, end: int, step: int, margin: float, noise: float, advantage: float,
+    curvature: Floats, degree: Floats, pull: Floats,
+) -> tuple[int, float, float]:  # fmt: skip
+    """Visit games as `pass_games` does, and note their stand-ins: see `Notes`.
+
+    Returns beside the number of improper cavities what the stand-ins of games with a first mover
+    add up to: precision and pull.
+    """
+    skipped = 0
+    lead_degree, lead_pull = 0.0, 0.0
+    for game in range(begin, end, step):
+        i, j = first[game], second[game]
+        pi_i, tau_i = belief[i, 0] - message[game, 0], belief[i, 1] - message[game, 1]
+        pi_j, tau_j = belief[j, 0] - message[game, 2], belief[j, 1] - message[game, 3]
+        if not (pi_i > 0.0 and pi_j > 0.0):
+            skipped += 1
+            curvature[game] = 0.0
+            continue
+        new_0, new_1, new_2, new_3, stiff, force = _messages(
+            pi_i, tau_i, pi_j, tau_j, advantage * mover[game], drawn[game], margin, noise
+        )
+        belief[i, 0], belief[i, 1] = pi_i + new_0, tau_i + new_1
+        belief[j, 0], belief[j, 1] = pi_j + new_2, tau_j + new_3
+        message[game, 0], message[game, 1] = new_0, new_1
+        message[game, 2], message[game, 3] = new_2, new_3
+        curvature[game] = stiff
+        degree[i] += stiff
+        degree[j] += stiff
+        pull[i] += force
+        pull[j] -= force
+        lead_degree += stiff * abs(mover[game])
+        lead_pull += force * mover[game]
+    return skipped, lead_degree, lead_pull
 
 
 @kernel
@@ -94,7 +142,7 @@ def pass_weighted(
             if not (pi_i > 0.0 and pi_j > 0.0):
                 skipped += 1
                 continue
-            new_0, new_1, new_2, new_3 = _messages(
+            new_0, new_1, new_2, new_3, _, _ = _messages(
                 pi_i, tau_i, pi_j, tau_j, advantage * mover[game], drawn[game], margin, noise
             )
             belief[i, 0] = pi_i + own * new_0
@@ -107,6 +155,22 @@ def pass_weighted(
             message[game, 0], message[game, 1] = new_0, new_1
             message[game, 2], message[game, 3] = new_2, new_3
     return skipped
+
+
+@fused_kernel
+def settle(graph: Graph, begin: int, end: int, means: Floats, notes: Notes) -> None:
+    """Let the noted pulls of some periods be counted from the present means."""
+    first, second, mover = graph.first, graph.second, graph.mover
+    curvature, (_, pull, _, lead_pull) = notes
+    for period in range(begin, end):
+        led = 0.0
+        for game in range(graph.game_start[period], graph.game_start[period + 1]):
+            i, j = first[game], second[game]
+            force = curvature[game] * (means[i] - means[j])
+            pull[i] -= force
+            pull[j] += force
+            led += force * mover[game]
+        lead_pull[period] -= led
 
 
 @fused_kernel

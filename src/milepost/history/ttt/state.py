@@ -20,6 +20,7 @@ from milepost.history.ttt.graph import (
     Chains,
     Graph,
     Indices,
+    Notes,
     Sums,
     exchange,
     graph_of,
@@ -28,7 +29,7 @@ from milepost.history.ttt.graph import (
     receive_past,
     shift_chains,
 )
-from milepost.history.ttt.passes import linearise, pass_games, pass_weighted
+from milepost.history.ttt.passes import linearise, pass_and_note, pass_games, pass_weighted
 from milepost.history.ttt.told import Told, hold_still, pass_on
 from milepost.kernels import kernel
 
@@ -64,25 +65,33 @@ class TTTState:
     told: Told | None = None
     """What the skills are told from outside; `None` = nothing."""
 
-    def forward(self, begin: int, end: int, since: int | None = None) -> int:
+    @property
+    def can_note(self) -> bool:
+        """Whether a visit finds the stand-ins of its games: those with weights need another."""
+        return not len(self.graph.weight)
+
+    def forward(
+        self, begin: int, end: int, since: int | None = None, notes: Notes | None = None
+    ) -> int:
         """Go forward through the periods from `begin` up to `end`.
 
-        Nodes before the period `since` (default: `begin`) send no new messages. Returns how many
-        updates were left out because a cavity was not a proper Gaussian.
+        Nodes before the period `since` (default: `begin`) send no new messages. The games' stand-
+        ins are added to `notes`. Returns how many updates were left out because a cavity was not a
+        proper Gaussian.
         """
         low = int(self.graph.node_start[begin if since is None else since])
         model = self.model
         return _forward(
             self.graph, self.chains, self.message, low, begin, end, model.sigma**-2, model.tau**2,
-            model.margin, 2.0 * model.beta**2, self.level, self.advantage,
+            model.margin, 2.0 * model.beta**2, self.level, self.advantage, notes,
         )  # fmt: skip
 
-    def backward(self, begin: int, end: int) -> int:
-        """Go back through the periods from `end` down to `begin`; returns as `forward`."""
+    def backward(self, begin: int, end: int, notes: Notes | None = None) -> int:
+        """Go back through the periods from `end` down to `begin`; as `forward`."""
         model = self.model
         return _backward(
             self.graph, self.chains, self.message, begin, end, model.tau**2, model.margin,
-            2.0 * model.beta**2, self.advantage,
+            2.0 * model.beta**2, self.advantage, notes,
         )  # fmt: skip
 
     def exchange(self, borders: Sequence[int]) -> None:
@@ -129,30 +138,40 @@ def ttt_state(records: Records, model: SkillModel, *, level: Floats, advantage: 
 @kernel
 def _pass(
     graph: Graph, belief: Floats, message: Floats, begin: int, end: int, step: int, margin: float,
-    noise: float, advantage: float,
+    noise: float, advantage: float, notes: Notes | None, period: int,
 ) -> int:  # fmt: skip
     if len(graph.weight):
         return pass_weighted(
             graph.first, graph.second, graph.drawn, graph.mover, graph.weight, belief, message,
             begin, end, step, margin, noise, advantage,
         )  # fmt: skip
-    return pass_games(
+    # Whether there are notes is known when this is compiled.
+    if notes is None:
+        return pass_games(
+            graph.first, graph.second, graph.drawn, graph.mover, belief, message, begin, end, step,
+            margin, noise, advantage,
+        )  # fmt: skip
+    skipped, lead_degree, lead_pull = pass_and_note(
         graph.first, graph.second, graph.drawn, graph.mover, belief, message, begin, end, step,
-        margin, noise, advantage,
+        margin, noise, advantage, notes.curvature, notes.sums.degree, notes.sums.pull,
     )  # fmt: skip
+    notes.sums.lead_degree[period] += lead_degree
+    notes.sums.lead_pull[period] += lead_pull
+    return skipped
 
 
 @kernel
 def _forward(
     graph: Graph, chains: Chains, message: Floats, low: int, begin: int, end: int, precision: float,
     drift: float, margin: float, noise: float, level: Floats, advantage: Floats,
+    notes: Notes | None,
 ) -> int:  # fmt: skip
     skipped = 0
     for period in range(begin, end):
         receive_past(graph, chains, period, low, precision, level[period], drift)
         skipped += _pass(
             graph, chains.belief, message, graph.game_start[period], graph.game_start[period + 1],
-            1, margin, noise, advantage[period],
+            1, margin, noise, advantage[period], notes, period,
         )  # fmt: skip
     return skipped
 
@@ -160,7 +179,7 @@ def _forward(
 @kernel
 def _backward(
     graph: Graph, chains: Chains, message: Floats, begin: int, end: int, drift: float,
-    margin: float, noise: float, advantage: Floats,
+    margin: float, noise: float, advantage: Floats, notes: Notes | None,
 ) -> int:  # fmt: skip
     skipped = 0
     high = graph.node_start[end]
@@ -168,7 +187,8 @@ def _backward(
         receive_future(graph, chains, period, high, drift)
         skipped += _pass(
             graph, chains.belief, message, graph.game_start[period + 1] - 1,
-            graph.game_start[period] - 1, -1, margin, noise, advantage[period],
+            graph.game_start[period] - 1, -1, margin, noise, advantage[period], notes,
+            period,
         )  # fmt: skip
     return skipped
 
