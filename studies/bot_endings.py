@@ -1,14 +1,17 @@
 """What the bot makes of won positions: people's, and rook or queen against the bare king.
 
-    python -m studies.bot_endings won   --output DIR [--data ../shared/data] [--positions 30]
+    python -m studies.bot_endings won   --output DIR [--first 0] [--positions 30] [--seed 1]
     python -m studies.bot_endings mates --output DIR [--games 10]
+    python -m studies.bot_endings pawns --output DIR [--games 10]
 
 Every bot plays by the cheapest plan that can play at its Elo. *won*: turns of people's games at
 which the side to move stands between three and five pawns ahead, or five and eight (one a game and
 side, drawn by hash). Bots of the middle of the people's band play them on against each other, with
 the rules of `milepost match` (who stands ten pawns down three moves in a row resigns). Beside it
-what the people scored. *mates*: rook or queen against the bare king, from random positions, fifty
-moves to do it in.
+what the people scored. Positions and seeds that a rule was chosen with are no test of it:
+``--first`` and ``--seed`` give others. *mates*: rook or queen against the bare king, from random
+positions, fifty moves to do it in. *pawns*: king and pawn against king, from random positions that
+are won since the king stands on a key square.
 
 Each game is a line of a file in DIR, so a study that was stopped goes on; ``--positions 0`` plays
 none and takes what is there. What was found goes into
@@ -21,7 +24,7 @@ import argparse
 import random
 import sys
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -124,28 +127,58 @@ def over(board: chess.Board) -> bool:
     return board.outcome() is not None or board.is_repetition(3) or board.is_fifty_moves()
 
 
-def won(output: Path, data: Path, positions: int) -> dict[str, Any]:
-    """Play won positions on, and compare with what people scored in them."""
+def won(
+    output: Path,
+    data: Path,
+    numbers: range,
+    seed: int,
+    leads: Sequence[int] = range(len(LEADS)),
+) -> dict[str, Any]:
+    """Play won positions on, and compare with what people scored in them.
+
+    A few of every cell are played in turn, so that a study that is stopped has some of each.
+    """
     table = won_positions(data)
     kept = Kept(output / "won.csv", ("lead", "elo", "fen"))
     drawn = dict(table.group_by("lead", "band", maintain_order=True))
-    for elo in BANDS:
-        with _bot(elo, 1) as ours, _bot(elo, 2) as theirs:
-            for lead in range(len(LEADS)):
-                for number, fen in enumerate(drawn[lead, elo]["fen"][:positions]):
-                    if kept.has(lead, elo, fen):
-                        continue
-                    board = chess.Board(fen)
-                    for bot in (ours, theirs):
-                        bot.new_game(number)
-                    players = {board.turn: ours, not board.turn: theirs}
-                    score = play_on(board, players, MatchRules().resign_pawns)
-                    plies = len(board.move_stack)
-                    row = {"lead": lead, "elo": elo, "fen": fen, "score": score, "plies": plies}
-                    kept.add(row)
+    for start in range(numbers.start, numbers.stop, _IN_TURN):
+        for elo in BANDS:
+            with _bot(elo, seed) as ours, _bot(elo, seed + 1) as theirs:
+                for lead in leads:
+                    fens = drawn[lead, elo]["fen"]
+                    for number in range(start, min(start + _IN_TURN, numbers.stop, len(fens))):
+                        fen = fens[number]
+                        if kept.has(lead, elo, fen):
+                            continue
+                        board = chess.Board(fen)
+                        for bot in (ours, theirs):
+                            bot.new_game(number)
+                        players = {board.turn: ours, not board.turn: theirs}
+                        score = play_on(board, players, MatchRules().resign_pawns)
+                        row = {"lead": lead, "elo": elo, "fen": fen, "score": score}
+                        kept.add(row | {"plies": len(board.move_stack)})
+    return compared(drawn, kept.rows) | {"resign_pawns": MatchRules().resign_pawns}
+
+
+_IN_TURN = 3
+"""Positions of a cell that are played before the next cell's."""
+
+
+def compared(
+    drawn: Mapping[tuple[Any, ...], pl.DataFrame], played: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return bots beside people, by lead and Elo and pooled, and how the bots rise with Elo.
+
+    Parameters
+    ----------
+    drawn
+        By lead and Elo, people's positions (`fen`) and scores.
+    played
+        The games of the bots: `lead`, `elo`, `fen`, `score`.
+    """
     rows = []
     for (lead, elo), part in sorted(drawn.items()):
-        same = [row for row in kept.rows if (row["lead"], row["elo"]) == (lead, elo)]
+        same = [row for row in played if (row["lead"], row["elo"]) == (lead, elo)]
         scores = {row["fen"]: row["score"] for row in same}
         if not scores:
             continue
@@ -158,7 +191,35 @@ def won(output: Path, data: Path, positions: int) -> dict[str, Any]:
             | {"bot_n": len(bots), "bot": _mean(bots), "bot_se": _error(bots)}
             | {"apart": _mean(apart), "apart_se": _error(apart)}
         )
-    return {"rows": rows, "resign_pawns": MatchRules().resign_pawns}
+    pooled = []
+    for number, (low, high) in enumerate(LEADS):
+        differences: list[float] = []
+        elos: list[float] = []
+        points: list[float] = []
+        for game in played:
+            if game["lead"] == number and (number, game["elo"]) in drawn:
+                here = drawn[number, game["elo"]].filter(pl.col("fen") == game["fen"])
+                differences.append(game["score"] - float(here["score"][0]))
+                elos.append(float(game["elo"]))
+                points.append(float(game["score"]))
+        if len(set(elos)) < 2:
+            continue
+        rise, rise_se = _slope(elos, points)
+        total, people_total = sum(points), sum(points) - sum(differences)
+        pooled.append(
+            {"from": low / 100, "to": high / 100, "games": len(points), "score": total}
+            | {"people": people_total, "apart": _mean(differences)}
+            | {"apart_se": _error(differences), "rise": 1000 * rise, "rise_se": 1000 * rise_se}
+        )
+    return {"rows": rows, "pooled": pooled}
+
+
+def _slope(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
+    """Slope of a straight line with its standard error."""
+    away = np.array(x) - np.mean(x)
+    slope = float(away @ np.array(y) / (away @ away))
+    rest = np.array(y) - np.mean(y) - slope * away
+    return slope, float((rest @ rest / (len(y) - 2) / (away @ away)) ** 0.5)
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -202,6 +263,50 @@ def mates(output: Path, games: int) -> dict[str, Any]:
     return {"rows": rows.sort("piece", "elo").to_dicts()}
 
 
+PAWN_ELOS = (1500, 1600, 1800, 2000, 2400)
+
+
+def pawns(output: Path, games: int, seed: int = 5) -> dict[str, Any]:
+    """Win with king and pawn against king, from random positions that are won."""
+    kept = Kept(output / "pawns.csv", ("elo", "game"))
+    for elo in PAWN_ELOS:
+        with _bot(elo, seed) as ours, _bot(elo, seed + 1) as other:
+            chance = random.Random(seed)
+            for number in range(games):
+                board = won_pawn_position(chance)
+                if kept.has(elo, number):
+                    continue
+                for bot in (ours, other):
+                    bot.new_game(number)
+                score = play_on(board, {True: ours, False: other}, None)
+                kept.add({"elo": elo, "game": number, "score": score, "fen": board.root().fen()})
+    rows = (
+        pl.DataFrame(kept.rows)
+        .group_by("elo")
+        .agg(pl.len().alias("games"), (pl.col("score") == 1.0).sum().alias("won"))
+    )
+    return {"rows": rows.sort("elo").to_dicts()}
+
+
+def won_pawn_position(chance: random.Random) -> chess.Board:
+    """Return a random position of king and pawn against king that is won, whoever is to move.
+
+    The king stands on a key square: two ranks before a pawn that is on its second to fourth rank
+    and not on the edge, on its file or beside it. The bare king is not behind it.
+    """
+    while True:
+        board = chess.Board(None)
+        file, rank = chance.randrange(1, 7), chance.randrange(1, 4)
+        key = chess.square(file + chance.choice((-1, 0, 1)), rank + 2)
+        other = chance.randrange(8 * chess.square_rank(key), 64)
+        if chess.square_distance(key, other) < 2:
+            continue
+        board.set_piece_at(chess.square(file, rank), chess.Piece(chess.PAWN, chess.WHITE))
+        board.set_piece_at(key, chess.Piece(chess.KING, chess.WHITE))
+        board.set_piece_at(other, chess.Piece(chess.KING, chess.BLACK))
+        return board
+
+
 def _bare_position(piece: chess.PieceType, chance: random.Random) -> chess.Board:
     while True:
         squares = chance.sample(range(64), 3)
@@ -216,15 +321,25 @@ def _bare_position(piece: chess.PieceType, chance: random.Random) -> chess.Board
 def main() -> None:
     """Run one part."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("part", choices=("won", "mates"))
+    parser.add_argument("part", choices=("won", "mates", "pawns"))
     parser.add_argument("--output", type=Path, default=Path("bot-study"))
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--games", type=int, default=10)
-    parser.add_argument("--positions", type=int, default=30)
+    parser.add_argument("--first", type=int, default=0, help="won: leave out so many of each cell")
+    parser.add_argument("--positions", type=int, default=30, help="won: of each cell")
+    parser.add_argument("--seed", type=int, default=1, help="of the bots in won positions")
+    parser.add_argument("--leads", type=int, nargs="+", default=[0, 1], help="won: which of them")
     given = parser.parse_args()
     given.output.mkdir(parents=True, exist_ok=True)
     run: dict[str, Callable[[], dict[str, Any]]] = {
-        "won": lambda: won(given.output, given.data, given.positions),
+        "won": lambda: won(
+            given.output,
+            given.data,
+            range(given.first, given.first + given.positions),
+            given.seed,
+            given.leads,
+        ),
+        "pawns": lambda: pawns(given.output, given.games),
         "mates": lambda: mates(given.output, given.games),
     }
     found = run[given.part]()

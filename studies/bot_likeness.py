@@ -2,6 +2,7 @@
 
     python -m studies.bot_likeness quick  --store DIR [--data ../shared/data] [--work DIR]
     python -m studies.bot_likeness bullet --store DIR --turns TURNS...
+    python -m studies.bot_likeness played [--data ../shared/data] [--work DIR]
 
 *quick*: turns of people's games that were evaluated to depth 10: `analysis/whole_games.parquet` of
 1976 to 2009, and two weak events that the store holds. *bullet*: any tables of turns that the store
@@ -14,6 +15,9 @@ same values, at the level whose average loss is nearest to people's. *played* is
 by their playing maps: with *quick* by the cheapest plan that can play at the Elo, whose moves are
 seen here by the values of depth 10; with *bullet* by its own values. At last, whether
 slips fall where they fall for people: by tenths of the agent's entropy.
+
+*played*: only how often the bots slip as they play, beside people, on turns that made no playing
+map: those whole games, and three events that quick has evaluated (`analysis/events`).
 
 What was found goes into ``studies/figures/bot.json``, from which ``python -m studies.bot_tables``
 writes the tables and the chart of docs/play.md.
@@ -43,14 +47,19 @@ from milepost.choice.evaluation.evaluate import evaluate, ln_probabilities, prep
 from milepost.choice.spreads import Floats, Spreads
 from milepost.errors import MissingEvaluationsWarning
 from milepost.intrinsic.calibration.calibration import Calibration, load_calibration
-from milepost.intrinsic.choosing.judge import normalised
-from milepost.intrinsic.choosing.playing import playing_maps
+from milepost.intrinsic.choosing.decided import mate_ladder
+from milepost.intrinsic.choosing.judge import played
+from milepost.intrinsic.choosing.playing import Rule, playing_maps
 
 JUDGE = "stockfish15.1-quick"
 WEAK_EVENTS = (
     "1701_fsfmb_september_2015__budapest_hun.pgn", "1717_fsfmb_may_2015__budapest_hun.pgn",
 )  # fmt: skip
 """Of part *estimate*; evaluated after the calibration of quick was fitted."""
+MAPLESS_EVENTS = ("1919_fsfm2018.pgn", "2311_cccsa_im2016.pgn", "2788_sinquefield2018.pgn")
+"""Events that quick has evaluated whole; the calibration saw them, the playing maps did not."""
+LEAST_BAND = 200
+"""Bands with fewer turns are left out."""
 SLIPS = (0.5, 1.0, 2.0, 3.0)
 BANDS = (1400, 1700, 1900, 2100, 2300, 2500, 2900)
 LEAST_TURNS = 5
@@ -84,8 +93,7 @@ def as_played(spreads: Spreads, plan: str, elos: Floats) -> Floats:
     """
     playing = next((each for each in playing_maps().values() if each.made["plan"] == plan), None)
     path = load_calibration(JUDGE if playing is None else playing.agents).map.path
-    rules = [(elo, 1.0) if playing is None else playing.rule(elo) for elo in elos]
-    agent, sharpness = np.array(rules).T
+    rules = [Rule(elo) if playing is None else playing.rule(elo) for elo in elos]
     assert spreads.depth_values is not None
     assert path.model.depths is not None
     depth = min(bot_plan(plan).depth, spreads.depth_values.shape[1])
@@ -94,8 +102,10 @@ def as_played(spreads: Spreads, plan: str, elos: Floats) -> Floats:
     missing = max(path.model.depths.depths) - cut.depth_values.shape[1]
     table = np.hstack([cut.depth_values, np.repeat(cut.depth_values[:, -1:], missing, axis=1)])
     seen = replace(cut, depth_values=table, depths=tuple(range(1, table.shape[1] + 1)))
-    ln_p = ln_probabilities(path.model, prepare(seen, path.model), path.theta(agent))
-    shares = normalised(ln_p, seen, sharpness)
+    ln_p = ln_probabilities(
+        path.model, prepare(seen, path.model), path.theta([each.agent for each in rules])
+    )
+    shares = played(ln_p, seen, rules)
     return shares if cut is spreads else seen.as_given(shares)
 
 
@@ -127,7 +137,7 @@ def measure(
     rng = np.random.default_rng(seed)
     for low, high in itertools.pairwise(BANDS):
         inside = (spreads.rating >= low) & (spreads.rating < high)
-        if inside.sum() < 200:
+        if inside.sum() < LEAST_BAND:
             continue
         games = spreads.groups[inside]
         best = (spreads.chosen == 0)[inside].astype(float)
@@ -245,6 +255,30 @@ def _skill(spreads: Spreads, level: int, rng: np.random.Generator) -> dict[str, 
     return answer | {f"slips {limit}": float((table >= limit - 1e-9).mean()) for limit in SLIPS}
 
 
+def slips_as_played(spreads: Spreads, plans: Sequence[str]) -> list[dict[str, Any]]:
+    """Return how often people slip and how often bots of their Elos do, by band of Elo."""
+    assert spreads.rating is not None
+    plays = as_bots_play(spreads, plans)
+    starts = spreads.offsets[:-1]
+    values = mate_ladder(spreads.values)
+    loss = np.repeat(np.maximum.reduceat(values, starts), spreads.counts) - values
+    rows = []
+    for low, high in itertools.pairwise(BANDS):
+        inside = (spreads.rating >= low) & (spreads.rating < high)
+        if inside.sum() < LEAST_BAND:
+            continue
+        for limit in SLIPS:
+            over = (loss >= limit - 1e-9).astype(float)
+            people = over[starts + spreads.chosen][inside]
+            bots = _expected(over, plays, spreads)[inside]
+            rows.append(
+                {"band": f"{low}-{high}", "pawns": limit, "turns": int(inside.sum())}
+                | {"people": people.mean(), "people_se": _error(people, spreads.groups[inside])}
+                | {"played": bots.mean()}
+            )
+    return rows
+
+
 def whole_games(data: Path, work: Path) -> pl.DataFrame:
     """Return the decisions of the whole games of 1976 to 2009."""
     store = mp.open_store(work / "whole-games", create=True)
@@ -272,6 +306,15 @@ def quick_turns(data: Path, work: Path, store: Path) -> pl.DataFrame:
     return pl.concat(parts, how="diagonal_relaxed")
 
 
+def played_turns(data: Path, work: Path) -> pl.DataFrame:
+    """Return decisions that made no playing map."""
+    parts = [whole_games(data, work)]
+    for name in MAPLESS_EVENTS:
+        turns, _ = mp.read_turns(data / "events" / name)
+        parts.append(mp.decisions(turns, data / "analysis" / "events", plan="quick").table)
+    return pl.concat(parts, how="diagonal_relaxed")
+
+
 def bullet_turns(paths: Sequence[Path], store: Path) -> pl.DataFrame:
     """Return the decisions of tables of turns that bullet has evaluated."""
     parts = []
@@ -285,23 +328,33 @@ def bullet_turns(paths: Sequence[Path], store: Path) -> pl.DataFrame:
 def main() -> None:
     """Measure, print, and keep the figures."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("plan", choices=("quick", "bullet"))
+    parser.add_argument("plan", choices=("quick", "bullet", "played"))
     parser.add_argument("--turns", type=Path, nargs="+", default=[])
-    parser.add_argument("--store", type=Path, required=True)
+    parser.add_argument("--store", type=Path)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--work", type=Path, default=Path("bot-study"))
     given = parser.parse_args()
     given.work.mkdir(parents=True, exist_ok=True)
+    if given.plan != "played" and given.store is None:
+        parser.error("quick and bullet need --store")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MissingEvaluationsWarning)
         if given.plan == "quick":
             table = quick_turns(given.data, given.work, given.store)
+        elif given.plan == "played":
+            table = played_turns(given.data, given.work)
         else:
             table = bullet_turns(given.turns, given.store)
     table = table.filter(pl.col("mover_elo").is_not_null())
     spreads = replace(Spreads.from_table(table), places=None)
     assert spreads.rating is not None
     plans = ["bullet" if given.plan == "bullet" else _plan_at(elo) for elo in spreads.rating]
+    if given.plan == "played":
+        told = slips_as_played(spreads, plans)
+        BOT.keep("slips as played", {"turns": len(spreads), "rows": told})
+        with pl.Config(tbl_rows=-1):
+            sys.stdout.write(f"{pl.DataFrame(told)}\n")
+        return
     found = measure(spreads, load_calibration(f"stockfish15.1-{given.plan}"), plans)
     kept: dict[str, Any] = {"turns": len(spreads), "games": len(np.unique(spreads.groups))}
     kept |= {"inputs": sorted(path.stem for path in given.turns) or ["whole_games", *WEAK_EVENTS]}

@@ -278,9 +278,46 @@ def _won(figures: Figures) -> str:
         abs(row["bot"] - row["people"]) <= 2 * (row["bot_se"] ** 2 + row["people_se"] ** 2) ** 0.5
         for row in told
     )
-    return (
+    answer = (
         f"{as_table(heads, rows)}\n\nWithin two standard errors of people: {near} of {len(told)}."
     )
+    for row in figures["won"].get("pooled", ()):
+        apart, rise = (
+            f"{row[name]:+.2f} ± {row[f'{name}_se']:.2f}".replace("-", "−")
+            for name in ("apart", "rise")
+        )
+        answer += (
+            f" From {row['from']:.0f} to {row['to']:.0f} pawns ahead the bots scored "
+            f"{row['score']:g} of {row['games']} where people had {row['people']:g}, so {apart} a "
+            f"game; their score rises by {rise} for 1,000 Elo."
+        )
+    return answer
+
+
+def _as_played(figures: Figures) -> str:
+    """Slips of people and of the bots as they play, on turns that made no map."""
+    found = figures["slips as played"]
+    rows: dict[str, list[str]] = {}
+    for row in found["rows"]:
+        before = f", {_percent(row['before'])}" if "before" in row else ""
+        rows.setdefault(f"{_span(row['band'])} ({row['turns']:,})", []).append(
+            f"{_percent(row['people'])} ± {_percent(row['people_se'])}, "
+            f"{_percent(row['played'])}{before}"
+        )
+    many = len(found["rows"])
+    told = f"{sum(_alike(row, 'played') for row in found['rows'])} of {many}"
+    earlier = [row for row in found["rows"] if "before" in row]
+    if earlier:
+        told += f", with the maps of before {sum(_alike(row, 'before') for row in earlier)}"
+    table = as_table(
+        ("Elo (turns)", "0.5", "1", "2", "3"), [(name, *cells) for name, cells in rows.items()]
+    )
+    return f"{table}\n\nWithin 15 % or two standard errors of people: {told}."
+
+
+def _pawns(figures: Figures) -> str:
+    told = [f"{row['elo']}: {row['won']} of {row['games']}" for row in figures["pawns"]["rows"]]
+    return f"King and pawn against king, won positions that were won: {'; '.join(told)}."
 
 
 def _mates(figures: Figures) -> str:
@@ -354,6 +391,8 @@ BLOCKS: dict[str, tuple[tuple[str, ...], Callable[[Figures], str]]] = {
     "slips": (("likeness quick",), _slips),
     "bullet": (("likeness bullet",), _bullet),
     "won": (("won",), _won),
+    "slips as played": (("slips as played",), _as_played),
+    "pawns": (("pawns",), _pawns),
     "mates": (("mates",), _mates),
     "variety": (("variety",), _variety),
     "clients": (("clients bullet",), _clients),
@@ -371,7 +410,7 @@ def slips_chart(rows: list[Figures]) -> alt.FacetChart:
     kinds = {
         "people": ("people", "#1b6ca8"),
         "bot": ("agents (guesses)", "#e0a030"),
-        "played": ("bots as they play", "#d1495b"),
+        "played": ("bots, earlier maps", "#d1495b"),
         "skill": ("Skill Level", "#9a9a9a"),
     }
     lines = pl.concat(

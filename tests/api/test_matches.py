@@ -89,6 +89,40 @@ def test_games_repeat_and_an_interrupted_match_goes_on(engine_path: Path, tmp_pa
     assert row["high"] - row["low"] > 300
 
 
+def engines_play(path: Path, seed: int = 3) -> list[str]:
+    """Two contenders that need no calibration."""
+    return [f"--uci {path} --nodes {nodes}" for nodes in (100 + seed, 200 + seed)]
+
+
+def test_a_finished_match_plays_nothing_again(engine_path: Path, tmp_path: Path) -> None:
+    output, contenders = tmp_path / "games.pgn", engines_play(engine_path)
+    first = mp.match(contenders, output, games=2, rules=SHORT)
+    assert first.resumed == 0
+    text, changed = output.read_bytes(), output.stat().st_mtime_ns
+    again = mp.match(contenders, output, games=2, rules=SHORT)
+    assert (again.games, again.resumed) == (2, 2)
+    assert output.stat().st_mtime_ns == changed
+    assert again.terminations == first.terminations
+    assert again.table.equals(first.table)
+    # More games of the same match are added to those that are there.
+    more = mp.match(contenders, output, games=3, rules=SHORT)
+    assert (more.games, more.resumed) == (3, 2)
+    assert output.read_bytes().startswith(text)
+    # Another match is not this one, and who wants them played anew gets that.
+    assert mp.match(contenders, output, games=2, seed=9, rules=SHORT).resumed == 0
+    assert mp.match(contenders, output, games=2, seed=9, rules=SHORT, resume=False).resumed == 0
+
+
+def test_a_file_with_other_games_is_not_taken_for_the_match(
+    engine_path: Path, tmp_path: Path
+) -> None:
+    output, contenders = tmp_path / "games.pgn", engines_play(engine_path)
+    mp.match(contenders, output, games=1, rules=SHORT)
+    stranger = '[Event "?"]\n[Result "1-0"]\n\n1. e4 1-0\n\n'
+    output.write_text(output.read_text(encoding="utf-8") + stranger, encoding="utf-8")
+    assert mp.match(contenders, output, games=1, rules=SHORT).resumed == 0
+
+
 def test_one_contender_is_no_match(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="two contenders"):
         mp.match(["--elo 1500"], tmp_path / "g.pgn")

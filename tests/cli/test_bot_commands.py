@@ -87,7 +87,28 @@ def test_the_plan_is_that_of_the_agent(tmp_path: Path) -> None:
     agent = tmp_path / "me.agent.json"
     agent.write_text('{"setup_text": "Stockfish 15.1, net, Hash=16, bullet depth 6 width 256"}')
     assert plan_of(str(agent)) == "bullet"
-    assert plan_of(None) == plan_of(str(tmp_path / "none")) == "quick"
+    agent.write_text('{"setup_text": "Stockfish 15.1, net, Hash=16, correspondence"}')
+    assert plan_of(None) == plan_of(str(agent)) == "quick"
+
+
+@pytest.mark.parametrize("text", [None, "no json", "[1]", "{}"])
+def test_an_agent_that_is_none_is_told_at_once(text: str | None, tmp_path: Path) -> None:
+    """In one line, and before UCI: a GUI must not play on without it."""
+    agent = tmp_path / "no.json"
+    if text is not None:
+        agent.write_text(text)
+    code, said = run("play", "--agent", str(agent))
+    assert code == 1
+    assert str(agent) in said
+    assert len(said.strip().splitlines()) == 1
+    assert "uciok" not in said
+
+
+def test_an_engine_that_is_none_comes_with_a_hint() -> None:
+    code, said = run("guess", "startpos", "--engine", "/nowhere")
+    assert code == 1
+    assert "/nowhere: there is no such program" in said
+    assert "apt-get install stockfish" in " ".join(said.split())
 
 
 def test_a_book_of_a_player_and_of_a_band(tmp_path: Path) -> None:

@@ -170,6 +170,21 @@ def test_keeping_to_some_moves(bot: mp.Bot) -> None:
         bot.think(board, moves=[chess.Move.from_uci("e1e8")])
 
 
+def test_bullet_looks_again_where_the_position_is_decided(engine_path: Path) -> None:
+    """Far ahead, a search to depth 6 does not see here that Ke7 allows Re8 mate."""
+    board = chess.Board("R4k2/5p2/4pNb1/4P3/1p1r4/1P4K1/2p5/8 b - - 1 52")
+    with mp.Bot(1900, plan="bullet", engine=engine_path, book=None, seed=1) as bot:
+        thought = bot.think(board)
+        guess = bot.think(board, guessing=True)
+    assert thought.options.moves[thought.choice.likeliest] == "f8g7"
+    allowed = thought.options.moves.index("f8e7")
+    assert thought.choice.losses[allowed] > 10
+    assert thought.choice.probabilities[allowed] < 0.05
+    assert thought.plan == "bullet", "the plan that was asked for answers for it"
+    # A guess is the calibration's own, whatever it does not see.
+    assert guess.choice.losses[guess.options.moves.index("f8e7")] == 0
+
+
 def test_standard_falls_back_to_plans_with_their_own_calibration(engine_path: Path) -> None:
     _, minds = find_minds(engine_path, "standard")
     names = [mind.chooser.calibration.name.rsplit("-", 1)[1] for mind in minds]

@@ -1,4 +1,4 @@
-"""Another Elo between two games: the bot that is there plays at it, and nothing is loaded anew."""
+"""Options between two games: another Elo loads nothing anew, a wrong file changes nothing."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any
 
+from milepost.errors import InputError
 from milepost.play.loop import UciLoop
 
 
@@ -16,6 +17,7 @@ class Plain:
 
     def __init__(self, values: Mapping[str, str]):
         self.elo = float(values["UCI_Elo"])
+        self.agent, self.plan = values["Agent"], values["Plan"]
         self.range = (1417.0, 2842.0)
         self.minds = [SimpleNamespace(name="quick", range=self.range)]
 
@@ -31,11 +33,13 @@ class Plain:
         """Nothing to begin."""
 
 
-def played(lines: list[str]) -> tuple[list[Plain], str]:
-    """The bots that were made, and all that was said."""
+def played(lines: list[str], given: Mapping[str, str] | None = None) -> tuple[list[Plain], str]:
+    """The bots that were made, and all that was said; files called no.json are not there."""
     made: list[Plain] = []
 
     def make(values: Mapping[str, str], _: str | None) -> Any:
+        if "no.json" in (values["Agent"], values["BookFile"]):
+            raise InputError("no.json cannot be read")
         made.append(Plain(values))
         return made[-1]
 
@@ -46,10 +50,16 @@ def played(lines: list[str]) -> tuple[list[Plain], str]:
             yield line
             asked = lines[:number].count("isready")
             while line == "isready" and output.getvalue().count("readyok") < asked:
+                if "cannot be read" in output.getvalue() and "going on" not in output.getvalue():
+                    return  # it will never be ready
                 time.sleep(0.001)
 
-    UciLoop(output, make=make).run(sent())
+    CODES.append(UciLoop(output, given=given, make=make).run(sent()))
     return made, output.getvalue()
+
+
+CODES: list[int] = []
+"""The exit codes of the loops."""
 
 
 def test_another_elo_needs_no_other_bot() -> None:
@@ -69,3 +79,31 @@ def test_an_agent_keeps_its_own_elo_and_says_so() -> None:
     made, said = played([*lines, "isready"])
     assert [bot.elo for bot in made] == [1800.0]
     assert "info string the agent plays at its own Elo, 1800" in said
+
+
+def test_a_wrong_agent_from_the_gui_leaves_the_old_one() -> None:
+    lines = ["isready", "setoption name Agent value no.json", "isready"]
+    made, said = played(lines, {"Agent": "me.json"})
+    assert [bot.agent for bot in made] == ["me.json"], "the bot that was there plays on"
+    assert "info string no.json cannot be read; going on with Agent me.json" in said
+    assert CODES[-1] == 0
+    # The wrong one is forgotten: another plan can still be had.
+    made, said = played([*lines, "setoption name Plan value bullet", "isready"])
+    assert [(bot.agent, bot.plan) for bot in made] == [("", "quick"), ("", "bullet")]
+    assert said.count("cannot be read") == 1
+
+
+def test_a_wrong_agent_before_the_first_bot_is_told_and_left_out() -> None:
+    made, said = played(["setoption name Agent value no.json", "isready"])
+    assert [bot.agent for bot in made] == [""]
+    assert "info string no.json cannot be read; going on with Agent <empty>" in said
+    assert CODES[-1] == 0
+
+
+def test_what_the_command_line_names_is_not_left_out() -> None:
+    for option in ("Agent", "BookFile"):
+        made, said = played(["isready"], {option: "no.json"})
+        assert not made
+        assert "info string no.json cannot be read" in said
+        assert "readyok" not in said
+        assert CODES[-1] == 1

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
+import chess
 import numpy as np
 import polars as pl
 import pytest
-from studies.bot_endings import Kept
+from studies.bot_endings import Kept, compared, won_pawn_position
 from studies.bot_games import standing
 from studies.bot_tables import PAGE, page
 from studies.figure_file import BOT, FigureFile
@@ -59,3 +61,43 @@ def test_figures_and_games_are_kept(tmp_path: Path) -> None:
     assert again.has(1600, 0)
     assert not again.has(1600, 1)
     assert again.rows == kept.rows
+
+
+def test_bots_are_compared_with_people_in_the_same_positions() -> None:
+    """By hand: people win two of three where the bots win one; the stronger bots win all."""
+    drawn = {
+        (0, 1700): pl.DataFrame({"fen": ["a", "b", "c", "d"], "score": [1.0, 1.0, 0.0, 0.5]}),
+        (0, 1900): pl.DataFrame({"fen": ["e", "f"], "score": [1.0, 0.0]}),
+    }
+    scores = {"a": 0.0, "b": 1.0, "c": 0.0, "e": 1.0, "f": 1.0}
+    played = [
+        {"lead": 0, "elo": 1700 if fen in "abc" else 1900, "fen": fen, "score": score}
+        for fen, score in scores.items()
+    ]
+    found = compared(drawn, played)
+    low, high = found["rows"]
+    assert (low["people_n"], low["bot_n"]) == (4, 3)
+    assert low["people"] == pytest.approx(2.5 / 4)
+    assert low["apart"] == pytest.approx(-1 / 3)
+    assert high["apart"] == pytest.approx(0.5)
+    (pooled,) = found["pooled"]
+    assert (pooled["games"], pooled["score"], pooled["people"]) == (5, 3, 3)
+    assert pooled["apart"] == 0
+    # NumPy's own line: np.polyfit(elos, scores, 1)[0] = (1 - 1/3) / 200.
+    assert pooled["rise"] == pytest.approx(1000 * (2 / 3) / 200)
+    assert pooled["rise_se"] > 0
+
+
+def test_pawn_positions_have_the_king_on_a_key_square() -> None:
+    chance = random.Random(2)
+    for _ in range(50):
+        board = won_pawn_position(chance)
+        assert board.is_valid()
+        (pawn,) = board.pieces(chess.PAWN, chess.WHITE)
+        king, other = board.king(chess.WHITE), board.king(chess.BLACK)
+        assert king is not None
+        assert other is not None
+        assert chess.square_rank(king) == chess.square_rank(pawn) + 2
+        assert abs(chess.square_file(king) - chess.square_file(pawn)) <= 1
+        assert chess.square_file(pawn) in range(1, 7)
+        assert chess.square_rank(other) >= chess.square_rank(king)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
+import json
 import math
+import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -140,6 +143,7 @@ class _Pairing:
     round: int
     seed: int
     rules: MatchRules
+    mark: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -313,6 +317,8 @@ def play_game(pairing: _Pairing) -> dict[str, pl.DataFrame]:
             # The words that the PGN standard knows.
             "Termination": "adjudication" if termination in _ADJUDICATED else "normal",
             "Annotator": f"milepost {__version__}, seed {pairing.seed}, game {pairing.number}",
+            # By this the same call knows its games again.
+            "Milepost": f"match {pairing.mark}, game {pairing.number}, {termination}",
         }
     )
     text = game.accept(chess.pgn.StringExporter(columns=80)) + "\n\n"
@@ -348,7 +354,8 @@ def match(
         Two or more; see `parse_contender` for their texts.
     output
         The PGN. Until the last game is over, the games lie in a folder beside it; the same call
-        goes on where it was stopped.
+        goes on where it was stopped, and plays nothing once all games are there. More games of
+        the same match are added.
     games
         Of each pair.
     seed
@@ -379,21 +386,26 @@ def match(
             number = len(tasks)
             tasks.append(_Pairing(number, white, black, turn + 1, seed, asked))
     identity = {"contenders": [asdict(each) for each in known], "seed": seed} | asdict(asked)
+    mark = _mark(identity | {"files": [_digests(each) for each in known]})
+    tasks = [replace(task, mark=mark) for task in tasks]
+    played = _played(output, mark) if resume else {}
+    if all(task.number in played for task in tasks) and len(played) == len(tasks):
+        rows = [played[task.number] for task in tasks]
+        if progress is not None:
+            progress(Progress(len(tasks), len(tasks), f"{len(tasks):,} were there"))
+        return _match(pairs, tasks, rows, len(tasks), output)
     folder = WorkFolder(output, identity, resumable=resume)
-    done = 0
-    texts: list[str] = []
-    results: list[str] = []
-    ends: list[str] = []
+    for number, row in played.items():
+        if number < len(tasks) and not folder.is_done(number):
+            folder.put(number, {"game": pl.DataFrame([row])})
+            folder.resumed += 1
+    rows = []
     try:
         for task in run_tasks(tasks, play_game, folder, workers=workers):
-            row = folder.get(task.number, "game").row(0, named=True)
-            texts.append(row["pgn"])
-            results.append(row["result"])
-            ends.append(row["termination"])
-            done += 1
+            rows.append(folder.get(task.number, "game").row(0, named=True))
             if progress is not None:
-                progress(Progress(done, len(tasks), f"{folder.resumed:,} were there"))
-        write_bytes(output, "".join(texts).encode("utf-8"))
+                progress(Progress(len(rows), len(tasks), f"{folder.resumed:,} were there"))
+        write_bytes(output, "".join(row["pgn"] for row in rows).encode("utf-8"))
     except BaseException:
         folder.close()
         raise
@@ -401,9 +413,57 @@ def match(
         _close_players()
     resumed = folder.resumed
     folder.remove()
+    return _match(pairs, tasks, rows, resumed, output)
+
+
+def _match(
+    pairs: Sequence[tuple[Contender, Contender]],
+    tasks: Sequence[_Pairing],
+    rows: Sequence[dict[str, str]],
+    resumed: int,
+    output: str | Path,
+) -> Match:
+    ends = [row["termination"] for row in rows]
     counts = {name: ends.count(name) for name in sorted(set(ends))}
-    table = _standing(pairs, tasks, results)
-    return Match(table, done, resumed, str(output), counts)
+    table = _standing(pairs, tasks, [row["result"] for row in rows])
+    return Match(table, len(rows), resumed, str(output), counts)
+
+
+def _mark(identity: dict[str, Any]) -> str:
+    """What tells the games of one match from those of another: all that they depend on."""
+    text = json.dumps({"version": __version__, **identity}, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]
+
+
+def _digests(contender: Contender) -> list[str]:
+    """What is in the files that a contender plays by."""
+    paths = [
+        Path(each) for each in (contender.agent, contender.calibration, contender.book) if each
+    ]
+    return [hashlib.sha256(path.read_bytes()).hexdigest() for path in paths if path.is_file()]
+
+
+_GAME = re.compile(r'^\[Milepost "match (\w+), game (\d+), ([a-z ]+)"\]$', re.MULTILINE)
+_RESULT = re.compile(r'^\[Result "([^"]+)"\]$', re.MULTILINE)
+
+
+def _played(output: str | Path, mark: str) -> dict[int, dict[str, str]]:
+    """Return the games of this match that a finished file holds, by their numbers.
+
+    Nothing is taken from a file with anything else in it: somebody has made it his own.
+    """
+    path = Path(output)
+    if str(output) == "-" or not path.is_file():
+        return {}
+    games: dict[int, dict[str, str]] = {}
+    text = path.read_text(encoding="utf-8", errors="replace")
+    for part in text.split("[Event ")[1:]:
+        pgn = f"[Event {part}"
+        said, result = _GAME.search(pgn), _RESULT.search(pgn)
+        if said is None or result is None or said[1] != mark:
+            return {}
+        games[int(said[2])] = {"pgn": pgn, "result": result[1], "termination": said[3]}
+    return games
 
 
 def _standing(

@@ -26,6 +26,12 @@ PLANS = ("bullet", "blitz", "quick", "standard")
 PLAN = "quick"
 """What it plays by, unless told otherwise or in haste."""
 _BLITZ_DEPTH = 8
+_LOOK_AGAIN = {"bullet": "blitz"}
+"""Which plan looks again where a plan finds the position decided.
+
+Far ahead, Stockfish prunes nearly everything at small depths: a search to depth 6 may have a
+hundred nodes and not see that a move allows mate in one. Depth 8 is cheap there, and sees it.
+"""
 
 
 def bot_plan(name: str) -> Plan:
@@ -51,6 +57,8 @@ class Mind:
     """How the engine searches."""
     chooser: Chooser
     """The agents that were calibrated for it."""
+    decided: Mind | None = None
+    """Who looks again in decided positions; None = nobody needs to."""
 
     @property
     def range(self) -> tuple[float, float]:
@@ -117,27 +125,47 @@ def find_minds(
     setup = engine_setup(program, wanted, {})
     minds = []
     for name in reversed(PLANS[: PLANS.index(plan) + 1]):
-        one = bot_plan(name)
-        digest = replace(setup, plan=one.text).digest
-        playing = playing_maps().get(digest)
         try:
-            if calibration is not None and name == plan:
-                given = calibration
-                known = given if isinstance(given, Calibration) else load_calibration(given)
-                known.refuse_other(digest)
-            else:
-                known = load_calibration(playing.agents if playing else calibration_for(digest))
+            mind = _mind(setup, name, calibration if name == plan else None, agent)
         except NoCalibrationError as error:
             if name != plan:
                 continue  # a cheaper plan without one is no plan to fall back to
             raise NoCalibrationError(_no_calibration(setup)) from error
-        if playing is not None and playing.agents != known.name:
-            playing = None  # it is about other agents
-        shift = agent.shift if agent is not None and agent.setup == known.setup else None
-        decided = None if playing is None else decided_for(load_calibration(playing.decided).setup)
-        chooser = Chooser(known, decided_for(known.setup), shift, playing, decided)
-        minds.append(Mind(name, one, chooser))
+        again = _LOOK_AGAIN.get(name)
+        if again is not None and mind.chooser.playing is not None:
+            mind = replace(mind, decided=_mind(setup, again, None, agent))
+        minds.append(mind)
     return setup, minds
+
+
+def _mind(
+    setup: EngineSetup,
+    name: str,
+    calibration: Calibration | str | Path | None,
+    agent: PersonalAgent | None,
+) -> Mind:
+    """What to think with under one plan.
+
+    Raises
+    ------
+    NoCalibrationError
+        If the package has no calibration for it, and none is given.
+    """
+    plan = bot_plan(name)
+    digest = replace(setup, plan=plan.text).digest
+    playing = playing_maps().get(digest)
+    if calibration is not None:
+        known = calibration
+        known = known if isinstance(known, Calibration) else load_calibration(known)
+        known.refuse_other(digest)
+    else:
+        known = load_calibration(playing.agents if playing else calibration_for(digest))
+    if playing is not None and playing.agents != known.name:
+        playing = None  # it is about other agents
+    shift = agent.shift if agent is not None and agent.setup == known.setup else None
+    decided = None if playing is None else decided_for(load_calibration(playing.decided).setup)
+    chooser = Chooser(known, decided_for(known.setup), shift, playing, decided)
+    return Mind(name, plan, chooser)
 
 
 def _no_calibration(setup: EngineSetup) -> str:

@@ -303,7 +303,7 @@ class Bot:
         )
         thought = self._weigh(board, level, minds, found, guessing=guessing)
         if not guessing:
-            thought = self._without_standard(thought, minds, deadline, stopped)
+            thought = self._look_again(thought, minds, deadline, stopped)
         thought = self._by_tables(thought)
         only = {move.uci() for move in moves}
         if not only:
@@ -338,26 +338,38 @@ class Bot:
             found.seconds, evaluation.nodes,
         )  # fmt: skip
 
-    def _without_standard(
+    def _look_again(
         self,
         thought: Thought,
         minds: Sequence[Mind],
         deadline: float | None,
         stopped: Callable[[], bool] | None,
     ) -> Thought:
-        """Decided positions go to a plan that has agents for them: standard has none."""
+        """Decided positions go to a plan that can tell: bullet is blind there, if there is time.
+
+        Standard has no agents for them, so it leaves them to a cheaper plan that has.
+        """
         if thought.plan is None or thought.source in {AGENT, TECHNIQUE}:
             return thought
         own = next(mind for mind in minds if mind.name == thought.plan)
         others = [mind for mind in minds if mind.chooser.decided is not None]
-        if own.chooser.decided is not None or not others:
+        if own.decided is not None:
+            others = [own.decided]
+        elif own.chooser.decided is not None or not others:
             return thought
         found = self.evaluator.evaluate(
             thought.board.fen(), [mind.plan for mind in others], deadline=deadline, stopped=stopped
         )
         if found.plan is None:
             return thought
-        return self._weigh(thought.board, thought.elo, others, found)
+        again = self._weigh(thought.board, thought.elo, others, found)
+        return replace(
+            again,
+            seconds=thought.seconds + again.seconds,
+            nodes=thought.nodes + again.nodes,
+            # The plan that was asked for answers for it.
+            plan=own.name if own.decided else again.plan,
+        )
 
     def book_move(self, board: chess.Board) -> chess.Move | None:
         """Draw a move from the book; None = it has none here, or the opening is over."""

@@ -21,7 +21,7 @@ from milepost import __version__
 from milepost.errors import MilepostError, NoCalibrationError
 from milepost.play.guard import guard
 from milepost.play.jobs import Job
-from milepost.play.options import Option, declare
+from milepost.play.options import EMPTY, Option, declare
 from milepost.play.protocol import Go, Position, read_go, read_option, read_position
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _REBUILDS = {
 _PATIENT_SECONDS, _HASTY_SECONDS = 300.0, 10.0
 """How long the worker may take to end, at the end of the input and after ``quit``."""
 _FILES = ("Agent", "BookFile", "Calibration", "SyzygyPath")
-"""Options without which a bot can go on."""
+"""Options whose files a GUI may name wrongly while the bot goes on with those it had."""
 _LOOK_SECONDS = 0.05
 Maker = Callable[[Mapping[str, str], str | None], "Bot"]
 """Makes a bot as options and an inner engine have it."""
@@ -258,13 +258,17 @@ class UciLoop:
             if quiet:
                 self._built = before
                 return
-            self._complain(error)
-            files = {name: "" for name in _FILES if self.values[name]}
-            if self._searcher is None and files and not isinstance(error, NoCalibrationError):
-                self.say(f"info string going on without {', '.join(files)}")
-                self._failed = None
-                self.values = {**self.values, **files}
-                self._load_alone(quiet=False)
+            # What the GUI has set gives way to what was there before; what the command line asks
+            # for does not: who names a file wants no game without it.
+            known = {name: self.options[name].default for name in _FILES} | before
+            files = {name: known[name] for name in _FILES if self.values[name] != known[name]}
+            if not files or isinstance(error, NoCalibrationError):
+                self._complain(error)
+                return
+            kept = ", ".join(f"{name} {value or EMPTY}" for name, value in files.items())
+            self.say(f"info string {error}; going on with {kept}")
+            self._built, self.values = before, {**self.values, **files}
+            self._load_alone(quiet=False)
             return
         if bot.elo > bot.range[1]:
             plan, most = bot.minds[0].name, bot.range[1]

@@ -6,12 +6,13 @@ a moment for the answer.
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
+
+from milepost.errors import InputError
 
 PLANS = ("bullet", "blitz", "quick", "standard")
 USUAL_PLAN = "quick"
@@ -77,14 +78,29 @@ def playing_range(plan: str) -> tuple[int, int]:
 
 
 def plan_of(agent: str | None) -> str:
-    """Return the plan that a person's agent was fitted with; without one, the usual plan."""
-    if agent is not None:
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
-            setup = json.loads(Path(agent).read_text(encoding="utf-8"))["setup_text"]
-            plan = setup.rpartition(", ")[2].partition(" ")[0]
-            if plan in PLANS:
-                return str(plan)
-    return USUAL_PLAN  # what is wrong with the file is told when it is loaded
+    """Return the plan that a person's agent was fitted with; without one, the usual plan.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or holds no agent. What else is wrong is told when it is loaded.
+    """
+    if agent is None:
+        return USUAL_PLAN
+    try:
+        values = json.loads(Path(agent).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(
+            f"the agent {agent} cannot be read: {error.strerror or error} "
+            "(milepost personify makes one)"
+        ) from error
+    except ValueError as error:
+        raise InputError(f"{agent} is no agent: {error}") from error
+    setup = values.get("setup_text") if isinstance(values, dict) else None
+    if not isinstance(setup, str):
+        raise InputError(f"{agent} holds no agent of a person")
+    plan = setup.rpartition(", ")[2].partition(" ")[0]
+    return plan if plan in PLANS else USUAL_PLAN
 
 
 def declare(given: Mapping[str, str]) -> dict[str, Option]:

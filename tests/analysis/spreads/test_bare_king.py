@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import chess
+import pytest
 
 from milepost.analysis.spreads.bare_king import is_bare, king_room
 
@@ -45,3 +46,15 @@ def test_going_back_to_an_earlier_position_counts_as_more_room() -> None:
 
 def test_it_is_for_bare_kings_only() -> None:
     assert not is_bare(chess.Board())
+
+
+@pytest.mark.parametrize(
+    ("men", "by_the_method"),
+    [("R", True), ("Q", True), ("BN", True), ("P", False), ("BP", False), ("RP", True)],
+)
+def test_the_method_is_for_men_that_can_mate(men: str, by_the_method: bool) -> None:
+    """With pawns alone the king must not be driven: the pawn has to be led to its promotion."""
+    board = chess.Board("4k3/8/8/8/8/8/8/4K3 w - - 0 1")
+    for square, man in zip((chess.B3, chess.C3), men, strict=False):
+        board.set_piece_at(square, chess.Piece.from_symbol(man))
+    assert is_bare(board) is by_the_method

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import math
+import random
 from dataclasses import replace
 
 import chess
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from milepost.analysis.engine.search_output import Value
 from milepost.analysis.plans import Evaluation
 from milepost.analysis.run.run import evaluation_row
 from milepost.analysis.spreads.build import make_spreads
-from milepost.analysis.spreads.one_position import drawing_moves, position_options
+from milepost.analysis.spreads.one_position import drawing_moves, letting_draw, position_options
 from milepost.choice.evaluation.evaluate import ln_probabilities, prepare
 from milepost.choice.spreads import Spreads
 from milepost.errors import InputError
 from milepost.intrinsic.calibration.calibration import load_calibration
 from milepost.intrinsic.choosing.choose import AGENT, DECIDED, TECHNIQUE, Choice, Chooser, draw
 from milepost.intrinsic.choosing.decided import DecidedAgents, decided_for, mate_ladder
-from milepost.intrinsic.choosing.technique import technique_probabilities, temperature
+from milepost.intrinsic.choosing.technique import see_threats, technique_probabilities, temperature
 
+SHUFFLES = {"a1a2", "a2a1", "e8d8", "d8e8", "e8e7", "e7e8"}
 MIDDLEGAME = "r1bq1rk1/pp2bppp/2n1pn2/3p4/3P4/2NBPN2/PP3PPP/R1BQ1RK1 w - - 4 9"
 
 
@@ -188,10 +190,62 @@ def test_moves_that_end_in_a_draw_are_worth_nothing() -> None:
     assert kept.values[kept.moves.index("a1a2")] > 20
 
 
+def test_who_is_ahead_does_not_let_the_other_side_repeat() -> None:
+    board = chess.Board("4k3/8/8/8/8/8/8/R3K3 w - - 0 20")
+    for text in ("a1a2", "e8d8", "a2a1", "d8e8", "a1a2", "e8d8"):
+        board.push_uci(text)
+    # After Ra1 the king comes back to e8, and the first position stands for the third time.
+    moves = tuple(move.uci() for move in board.legal_moves)
+    assert drawing_moves(board, moves) == []
+    assert [moves[place] for place in letting_draw(board, moves)] == ["a2a1"]
+    ahead = position_options(board, evaluated(board, 6, 4, shift=600))
+    assert ahead.values[ahead.moves.index("a2a1")] == 0
+    assert (np.delete(ahead.values, ahead.moves.index("a2a1")) > 3).all()
+    # Who is behind loses nothing by it: the other side need not repeat.
+    behind = position_options(board, evaluated(board, 6, 4, shift=-600))
+    assert behind.values[behind.moves.index("a2a1")] < -3
+    board.pop()
+    board.pop()
+    assert letting_draw(board, tuple(move.uci() for move in board.legal_moves)) == []
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.randoms(use_true_random=False))
+def test_letting_a_draw_agrees_with_trying_every_reply(chance: random.Random) -> None:
+    board = chess.Board("4k3/8/8/8/8/8/8/R3K3 w - - 0 20")
+    for _ in range(chance.randint(0, 14)):  # few squares, so that positions come again
+        few = [move for move in board.legal_moves if move.uci() in SHUFFLES]
+        board.push(chance.choice(few))
+    moves = tuple(move.uci() for move in board.legal_moves)
+    expected = []
+    for place, text in enumerate(moves):
+        board.push_uci(text)
+        for reply in board.legal_moves:
+            board.push(reply)
+            if board.is_repetition(3) and place not in expected:
+                expected.append(place)
+            board.pop()
+        board.pop()
+    assert letting_draw(board, moves) == expected
+
+
 def test_fifty_moves_end_in_a_draw_but_not_with_a_mate() -> None:
     board = chess.Board("7k/8/6K1/8/8/8/8/R7 w - - 99 90")
     moves = ("a1a8", "a1a2")
     assert drawing_moves(board, moves) == [1]
+
+
+def test_a_mate_in_one_that_a_move_allows_is_seen() -> None:
+    p, values = np.array([0.5, 0.2, 0.3]), np.array([4.0, -299.98, -299.99])
+    # By the rule of near mates 1800 misses 3 % of mates in one, and half as many 300 points higher.
+    for elo, missed in ((1800, 0.03), (2100, 0.015), (1500, 0.06)):
+        seen = see_threats(p, values, elo)
+        assert seen[2] == pytest.approx(0.3 * missed)
+        assert seen.sum() == pytest.approx(1)
+        assert seen[0] / seen[1] == pytest.approx(2.5)
+    # Who cannot help it is not hindered, and a mate in two is another matter.
+    np.testing.assert_array_equal(see_threats(p, np.full(3, -299.99), 1800), p)
+    np.testing.assert_array_equal(see_threats(p, np.array([4.0, 1.0, -299.98]), 1800), p)
 
 
 def test_a_search_that_ended_early_can_still_be_read() -> None:

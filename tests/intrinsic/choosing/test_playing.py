@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+import math
+from dataclasses import astuple, replace
 from importlib import resources
 from itertools import pairwise
 from pathlib import Path
@@ -21,12 +22,14 @@ from milepost.choice.spreads import Floats, Spreads
 from milepost.errors import InputError
 from milepost.intrinsic.calibration.calibration import load_calibration
 from milepost.intrinsic.choosing.choose import Chooser
-from milepost.intrinsic.choosing.decided import decided_for
-from milepost.intrinsic.choosing.judge import Judge, normalised
-from milepost.intrinsic.choosing.playing import DECIDED, NEAR, PlayingMap, playing_maps, sharpened
+from milepost.intrinsic.choosing.decided import decided_for, mate_ladder
+from milepost.intrinsic.choosing.judge import Judge, played
+from milepost.intrinsic.choosing.playing import DECIDED, NEAR, PlayingMap, Rule, playing_maps
 from milepost.play.options import playing_range
 
 QUICK = "stockfish15.1-quick"
+GOOD = [[1500, 1500, 1, 0], [1600, 1600, 1, 0]]
+"""Rules that make sense."""
 
 
 @pytest.fixture(scope="module")
@@ -59,9 +62,9 @@ def as_played(turns: Spreads, plan: str, elo: float, *, mapped: bool = True) -> 
     last = np.repeat(cut.depth_values[:, -1:], missing, axis=1)
     table = np.hstack([cut.depth_values, last])
     seen = replace(cut, depth_values=table, depths=tuple(range(1, table.shape[1] + 1)))
-    agent, sharpness = playing.rule(elo) if mapped else (elo, 1.0)
-    ln_p = ln_probabilities(path.model, prepare(seen, path.model), path.theta([agent]))
-    return seen.as_given(normalised(ln_p, seen, sharpness))
+    rule = playing.rule(elo) if mapped else Rule(elo)
+    ln_p = ln_probabilities(path.model, prepare(seen, path.model), path.theta([rule.agent]))
+    return seen.as_given(played(ln_p, seen, [rule]))
 
 
 def test_the_judge_rates_its_own_agents_at_their_elo(judge: Judge) -> None:
@@ -115,10 +118,10 @@ def test_maps_rise_with_elo(plan: str) -> None:
         table = playing.rules[part]
         assert (np.diff(table[:, 0]) > 0).all()
         assert (np.diff(table[:, 1]) > 0).all()
-        assert (np.diff(table[:, 2]) >= 0).all()
+        assert (np.diff(table[:, 2:], axis=0) >= 0).all()
         middle = (table[0, 0] + table[-1, 0]) / 2
-        assert table[0, 1] < playing.rule(middle, part)[0] < table[-1, 1]
-        assert playing.rule(9000, part) == pytest.approx(tuple(table[-1, 1:]))
+        assert table[0, 1] < playing.rule(middle, part).agent < table[-1, 1]
+        assert astuple(playing.rule(9000, part)) == pytest.approx(tuple(table[-1, 1:]))
 
 
 def test_the_deeper_the_plan_the_further_it_reaches() -> None:
@@ -144,10 +147,12 @@ def test_a_map_is_of_its_set_up_and_round_trips(plan: str) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"schema": 2},
+        {"schema": 1},
         {"rules": {}},
-        {"rules": {NEAR: [[1500, 1500, 1]], DECIDED: [[1500, 1500, 1], [1600, 1600, 1]]}},
-        {"rules": {NEAR: [[1600, 1, 1], [1500, 1, 1]], DECIDED: [[1, 1, 1], [2, 2, 1]]}},
+        {"rules": {NEAR: [[1500, 1500, 1, 0]], DECIDED: GOOD}},
+        {"rules": {NEAR: [[1600, 1, 1, 0], [1500, 1, 1, 0]], DECIDED: GOOD}},
+        {"rules": {NEAR: GOOD, DECIDED: [[1500, 1, 1], [1600, 1, 1]]}},
+        {"rules": {NEAR: GOOD, DECIDED: [[1500, 1, 1, 0], [1600, 1, 1, -1]]}},
     ],
 )
 def test_what_is_no_playing_map_is_refused(change: dict[str, object]) -> None:
@@ -156,9 +161,71 @@ def test_what_is_no_playing_map_is_refused(change: dict[str, object]) -> None:
 
 
 def test_sharper_choices_keep_their_order() -> None:
-    p = np.array([0.5, 0.3, 0.2, 0.0])
-    np.testing.assert_allclose(sharpened(p, 1.0), p)
-    np.testing.assert_allclose(sharpened(p, 2.0), np.array([25, 9, 4, 0]) / 38)
+    p, losses = np.array([0.5, 0.3, 0.2, 0.0]), np.array([0.0, 0.2, 1.0, 3.0])
+    np.testing.assert_allclose(Rule(1500).apply(p, losses), p)
+    np.testing.assert_allclose(Rule(1500, 2.0).apply(p, losses), np.array([25, 9, 4, 0]) / 38)
+
+
+def test_caution_makes_rarer_what_gives_much_away_and_nothing_else() -> None:
+    p, losses = np.full(5, 0.2), np.array([0.0, 0.3, 1.3, 4.3, 30.0])
+    shares = Rule(1500, 1.0, 0.5).apply(p, losses)
+    # By hand: one pawn beyond 0.3 costs a factor of exp(-0.5); more than four count as four.
+    np.testing.assert_allclose(shares / shares[0], [1, 1, math.exp(-0.5), *[math.exp(-2)] * 2])
+
+
+def test_a_rule_plays_many_decisions_as_it_plays_each(turns: Spreads) -> None:
+    """All at once, as the studies and the maps do it, against one by one, as in a game."""
+    some = turns.take(np.arange(12))
+    rng = np.random.default_rng(4)
+    ln_p = np.log(rng.dirichlet(np.ones(len(some.values))))
+    rules = [Rule(1500, 1.0 + 0.1 * number, 0.2 * number) for number in range(12)]
+    together = played(ln_p, some, rules)
+    for number, rule in enumerate(rules):
+        here = slice(*some.offsets[number : number + 2])
+        losses = mate_ladder(some.values[here]).max() - mate_ladder(some.values[here])
+        alone = rule.apply(np.exp(ln_p[here]), losses)
+        np.testing.assert_allclose(together[here], alone, rtol=1e-9)
+
+
+@pytest.mark.parametrize("plan", ["bullet", "blitz"])
+def test_the_shipped_rules_slip_as_people_do(plan: str) -> None:
+    """What the maps say of themselves: within three pawns beside quick's agents, in decided turns
+    beside people, pooled over the bands of Elo."""
+    told = maps()[plan].made["slips_against_people"]
+    ratios = np.array([row["slips"][:3] for row in told[NEAR]])
+    assert np.abs(ratios - 1).mean() < 0.08
+    assert ratios.max() < 1.3
+    for side in ("ahead", "behind"):
+        rows = [row for row in told[DECIDED] if row["side"] == side]
+        turns = np.array([row["turns"] for row in rows], dtype=float)
+        people, rule = (
+            turns @ np.array([row[who][:2] for row in rows]) / turns.sum()
+            for who in ("people", "rule")
+        )
+        np.testing.assert_allclose(rule, people, rtol=0.2)
+
+
+def test_quick_plays_by_its_agents_within_three_pawns() -> None:
+    playing = maps()["quick"]
+    assert playing.range == load_calibration(QUICK).range
+    for elo in (1500, 2000.5, 2800):
+        assert astuple(playing.rule(elo)) == pytest.approx((elo, 1.0, 0.0))
+
+
+def test_the_stronger_the_surer_in_a_won_position() -> None:
+    """A lead of four pawns: who plays at a greater Elo gives less of it away, by every plan."""
+    board = chess.Board(MIDDLEGAME)
+    for plan, depth in (("bullet", 6), ("blitz", 8), ("quick", 10)):
+        playing = maps()[plan]
+        calibration = load_calibration(playing.agents)
+        far = decided_for(load_calibration(playing.decided).setup)
+        chooser = Chooser(calibration, far, playing=playing, playing_decided=far)
+        options = position_options(board, evaluated(board, depth, 5, 360))
+        elos = np.linspace(*playing.range, 5)
+        choices = [chooser.choose(options, elo, play=True) for elo in elos]
+        assert {choice.regime for choice in choices} == {"decided"}
+        assert all(a.slip > b.slip for a, b in pairwise(choices))
+        assert all(a.expected_loss > b.expected_loss for a, b in pairwise(choices))
 
 
 @pytest.mark.parametrize("shift", [0, 500])

@@ -58,7 +58,10 @@ def _program(name: str, said: str) -> Path:
         (str(each / name) for each in GAMES_FOLDERS if os.access(each / name, os.X_OK)), None
     )
     if found is None or not Path(found).is_file():
-        raise EngineError(f"{said}: there is no such program, or it may not be run")
+        raise EngineError(
+            f"{said}: there is no such program, or it may not be run; give the path of a UCI "
+            f"engine, or none to use {DEFAULT_ENGINE} (Debian: apt-get install stockfish)"
+        )
     return Path(found)
 
 

@@ -23,8 +23,15 @@ _LEAVES = 200.0
 
 
 def is_bare(board: chess.Board) -> bool:
-    """Return whether the side that is not to move has nothing but its king."""
-    return board.occupied_co[not board.turn].bit_count() == 1
+    """Return whether the side to move can mate by the method: a bare king, and men that suffice.
+
+    A rook or queen, or two minor pieces. With pawns alone the way leads through a promotion, and
+    driving the king would give the pawn away.
+    """
+    ours = board.occupied_co[board.turn]
+    minors = ((board.knights | board.bishops) & ours).bit_count()
+    suffice = bool((board.rooks | board.queens) & ours) or minors >= 2
+    return suffice and board.occupied_co[not board.turn].bit_count() == 1
 
 
 def king_room(board: chess.Board, moves: Sequence[str]) -> npt.NDArray[np.float64]:

@@ -2,12 +2,14 @@
 
 The same values, order and columns as `milepost.analysis.spreads.build` gives a turn of a game, with
 one thing that a turn of a played game does not need: a move that ends the game as a draw by the
-third repetition or the fifty-move rule is worth nothing to either side. The engine, which sees a
-position without its history, cannot know that.
+third repetition or the fifty-move rule is worth nothing to either side, and one that lets the other
+side end it so is worth nothing more than that. The engine, which sees a position without its
+history, cannot know that.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -59,7 +61,8 @@ def position_options(
     evaluation
         Of the position; every move that it lists is an option.
     draws_count
-        Whether moves that complete a third repetition or fifty moves are worth nothing.
+        Whether moves that complete a third repetition or fifty moves are worth nothing, and moves
+        that let the other side do so no more than that.
     """
     row = pl.DataFrame(
         [evaluation_row(board.fen(), None, "", evaluation)],
@@ -75,10 +78,12 @@ def position_options(
     by_depth = np.array(worth["depth_values"], dtype=np.float64).T.copy()
     scores = [evaluation.values[evaluation.deepest[move], move] for move in moves]
     if draws_count:
-        for place in drawing_moves(board, moves):
-            values[place] = 0.0
-            by_depth[place] = 0.0
-            scores[place] = Value(0, None)
+        drawn = drawing_moves(board, moves)
+        for place in (*drawn, *letting_draw(board, moves)):
+            if place in drawn or values[place] > 0:
+                values[place] = 0.0
+                by_depth[place] = 0.0
+                scores[place] = Value(0, None)
     table = np.zeros((len(moves), len(KINDS_OF_MOVE)), dtype=np.float32)
     stack = board.move_stack
     last = stack[-1].uci() if stack else None
@@ -109,3 +114,39 @@ def drawing_moves(board: chess.Board, moves: tuple[str, ...]) -> list[int]:
             places.append(place)
         board.pop()
     return places
+
+
+def letting_draw(board: chess.Board, moves: tuple[str, ...]) -> list[int]:
+    """Return the places of the moves after which the other side can repeat for the third time.
+
+    Whoever stands better and does not look for this gives wins away: to a search of a single
+    position shuffling is as good as any other move that keeps the lead.
+    """
+    if min(board.halfmove_clock, len(board.move_stack)) < 6:
+        return []
+    twice = _stood_twice(board)
+    if not twice:
+        return []
+    places = []
+    for place, text in enumerate(moves):
+        board.push_uci(text)
+        if board.halfmove_clock:  # after a capture or pawn move nothing comes again
+            for reply in board.legal_moves:
+                board.push(reply)
+                again = board.halfmove_clock > 0 and board.epd() in twice
+                board.pop()
+                if again:
+                    places.append(place)
+                    break
+        board.pop()
+    return places
+
+
+def _stood_twice(board: chess.Board) -> set[str]:
+    """Positions since the last capture or pawn move that stood on the board twice or more."""
+    past = board.copy()
+    counts = Counter([past.epd()])
+    while past.move_stack and past.halfmove_clock:
+        past.pop()
+        counts[past.epd()] += 1
+    return {position for position, count in counts.items() if count >= 2}

@@ -48,7 +48,7 @@ def match(
     """Let bots and other UCI engines play each other.
 
     Everyone plays everyone, with alternating colours. An interrupted match goes on where it
-    stopped.
+    stopped; one that is finished plays nothing, or the games that --games now asks for besides.
     """
     from milepost import api
 
@@ -76,6 +76,9 @@ def match(
     )  # fmt: skip
     ends = ", ".join(f"{count} {name}" for name, count in done.terminations.items())
     unit = "game" if done.games == 1 else "games"
+    if done.resumed == done.games:
+        typer.echo(f"\nnothing to play: all {done.games} {unit} are in {output} ({ends})")
+        return
     typer.echo(f"\n{done.games} {unit} -> {output} ({ends})")
 
 

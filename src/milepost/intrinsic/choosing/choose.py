@@ -24,8 +24,12 @@ from milepost.intrinsic.calibration.calibration import Calibration
 from milepost.intrinsic.calibration.paths import AgentPath
 from milepost.intrinsic.choosing.decided import LIMIT_PAWNS, DecidedAgents, on_mate_ladder
 from milepost.intrinsic.choosing.playing import DECIDED as FAR
-from milepost.intrinsic.choosing.playing import NEAR, PlayingMap, sharpened
-from milepost.intrinsic.choosing.technique import see_mates, technique_probabilities
+from milepost.intrinsic.choosing.playing import NEAR, PlayingMap, Rule
+from milepost.intrinsic.choosing.technique import (
+    see_mates,
+    see_threats,
+    technique_probabilities,
+)
 
 AGENT, DECIDED, TECHNIQUE = "agent", "decided", "technique"
 SLIP_PAWNS = 1.0
@@ -148,16 +152,16 @@ class Chooser:
         """
         spreads = self.spreads(options)
         regime = self._regime(spreads, options)
-        agent, sharpness = float(elo), 1.0
+        rule = Rule(float(elo))
         far = self.decided
         if play and self.playing is not None:
-            agent, sharpness = self.playing.rule(elo, NEAR if regime == AGENT else FAR)
+            rule = self.playing.rule(elo, NEAR if regime == AGENT else FAR)
             far = self.playing_decided or far
-        table = self._agents(options, regime, np.array([agent]), far)
-        agents = sharpened(table[0], sharpness)
-        probabilities = self._by_rules(spreads, regime, agents, float(elo), options.room)
+        table = self._agents(options, regime, np.array([rule.agent]), far)
         near = on_mate_ladder(spreads)
         losses = near.as_given(near.values.max() - near.values)
+        agents = rule.apply(table[0], losses)
+        probabilities = self._by_rules(spreads, regime, agents, float(elo), options.room)
         best = int(np.argmin(spreads.as_given(np.arange(len(near.values), dtype=np.float64))))
         return Choice(probabilities, losses, regime, best)
 
@@ -214,6 +218,8 @@ class Chooser:
         given = spreads.as_given(spreads.values)
         if regime == TECHNIQUE and room is not None:
             agents = technique_probabilities(room, given, agents, elo)
+        if regime == DECIDED:
+            agents = see_threats(agents, given, elo)
         return see_mates(agents, given, elo)
 
 

@@ -16,6 +16,8 @@ import numpy.typing as npt
 from milepost.choice.evaluation.evaluate import ln_probabilities, prepare
 from milepost.choice.spreads import Floats, Spreads
 from milepost.intrinsic.calibration.paths import AgentPath
+from milepost.intrinsic.choosing.decided import mate_ladder
+from milepost.intrinsic.choosing.playing import Rule, minded
 
 SLIPS = (0.5, 1.0, 2.0, 3.0)
 """Pawns that a move gives away, or more."""
@@ -86,4 +88,31 @@ def normalised(ln_p: Floats, spreads: Spreads, sharpness: npt.ArrayLike = 1.0) -
     sharp = np.repeat(np.broadcast_to(sharpness, len(spreads)), counts) * ln_p
     shares = np.exp(sharp - np.repeat(np.maximum.reduceat(sharp, starts), counts))
     answer: Floats = shares / np.repeat(np.add.reduceat(shares, starts), counts)
+    return answer
+
+
+def played(ln_p: Floats, spreads: Spreads, rules: Sequence[Rule]) -> Floats:
+    """Return how rules play many decisions; the agents' own figures are in `ln_p` already.
+
+    Parameters
+    ----------
+    ln_p
+        Of every option, as the agents of the rules choose.
+    spreads
+        The decisions, with the values that the player sees.
+    rules
+        One for all decisions, or one each.
+    """
+    sharpness = np.array([rule.sharpness for rule in rules])
+    caution = np.array([rule.caution for rule in rules])
+    both = np.broadcast_arrays(sharpness, caution, np.empty(len(spreads)))[:2]
+    sharp, careful = (np.repeat(each, spreads.counts) for each in both)
+    return normalised(sharp * ln_p - careful * minded(own_losses(spreads)), spreads)
+
+
+def own_losses(spreads: Spreads) -> Floats:
+    """Return what every option gives away by the values of the decisions, mates on the ladder."""
+    values = mate_ladder(spreads.values)
+    best = np.maximum.reduceat(values, spreads.offsets[:-1])
+    answer: Floats = np.repeat(best, spreads.counts) - values
     return answer

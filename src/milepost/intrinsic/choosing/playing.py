@@ -6,11 +6,16 @@ shallow search does not show. The agent makes up for it with a wider choice, so 
 from it errs as often as people do by the plan's own values, but at random where people know better.
 Judged by a deeper search, such a player is far too weak.
 
-A playing map mends that. For each Elo it names an agent (by the Elo it has on the calibration's
-path, mostly a greater one) and a sharpness: moves are drawn in proportion to p^sharpness. The two
-are chosen by `scripts/write_playing.py` on human turns that were evaluated more deeply, so that the
-deeper calibration rates the rule at just that Elo and sees it slip as people of that Elo do. Where
-no rule can do so, the map ends: a plan does not claim an Elo that it cannot play.
+A playing map mends that. For each Elo it names a rule of three figures: an agent (by the Elo it has
+on the calibration's path), a sharpness and a caution. Moves are drawn in proportion to
+p^sharpness exp(-caution x), where x is what a move gives away beyond 0.3 pawns by the plan's own
+values. They are chosen by `scripts/write_playing.py` on human turns that were evaluated more
+deeply. Within three pawns the deeper calibration must rate the rule at just that Elo, and see it
+slip as people of that Elo do; in decided positions, where nobody is rated, it must slip as people
+do. Where no rule can do so, the map ends: a plan does not claim an Elo that it cannot play.
+
+Caution is there because a shallow plan slips in two ways. It cannot see some slips at all, and
+people do not make those. So it must make fewer of those that it can see.
 
 One file a set-up, of figures only.
 """
@@ -29,11 +34,48 @@ import numpy as np
 from milepost.choice.spreads import Floats
 from milepost.errors import InputError
 
-SCHEMA = 1
+SCHEMA = 2
 NEAR, DECIDED = "near", "decided"
 """The parts of a map: within three pawns, and beyond."""
 PARTS = (NEAR, DECIDED)
 _SHIPPED = "milepost.data.playing"
+CAUTION_FROM, CAUTION_MOST = 0.3, 4.0
+"""Pawns given away that caution does not mind, and how many more count at most."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How to play like one Elo."""
+
+    agent: float
+    """The Elo of the agent on its path."""
+    sharpness: float = 1.0
+    """Probabilities are raised to this power."""
+    caution: float = 0.0
+    """How much rarer a move becomes, in logarithms, for each pawn that it gives away."""
+
+    def apply(self, probabilities: Floats, losses: Floats) -> Floats:
+        """Return the agent's probabilities for the moves of one position, as they are played.
+
+        Parameters
+        ----------
+        probabilities
+            As the agent chooses.
+        losses
+            What each move gives away by the plan's own values, in pawns.
+        """
+        with np.errstate(divide="ignore"):
+            ln_p = np.log(probabilities)
+        ln_p = self.sharpness * ln_p - self.caution * minded(losses)
+        shares = np.exp(ln_p - ln_p.max())
+        answer: Floats = shares / shares.sum()
+        return answer
+
+
+def minded(losses: Floats) -> Floats:
+    """Return what caution minds of the pawns that moves give away."""
+    answer: Floats = np.clip(losses - CAUTION_FROM, 0.0, CAUTION_MOST)
+    return answer
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +91,7 @@ class PlayingMap:
     judge: str
     """The calibration that rates them."""
     rules: Mapping[str, Floats]
-    """For each of `PARTS` a table with rising Elo: the Elo, that of the agent, the sharpness."""
+    """For each of `PARTS` a table with rising Elo: the Elo, then the figures of its `Rule`."""
     counts: Mapping[str, int] = field(default_factory=dict)
     """Turns that the parts rest on."""
     made: Mapping[str, Any] = field(default_factory=dict)
@@ -58,10 +100,13 @@ class PlayingMap:
     def __post_init__(self) -> None:
         for part in PARTS:
             table = self.rules.get(part)
-            if table is None or table.ndim != 2 or table.shape[1] != 3 or len(table) < 2:
+            if table is None or table.ndim != 2 or table.shape[1] != 4 or len(table) < 2:
                 raise InputError(f"a playing map needs rules for positions that are {part}")
-            if not (np.diff(table[:, 0]) > 0).all() or not (table[:, 2] > 0).all():
-                raise InputError("the rules of a playing map rise with Elo, all sharpness over 0")
+            rising = (np.diff(table[:, 0]) > 0).all()
+            if not (rising and (table[:, 2] > 0).all() and (table[:, 3] >= 0).all()):
+                raise InputError(
+                    "the rules of a playing map rise with Elo, sharpness over 0, caution from 0"
+                )
 
     @property
     def range(self) -> tuple[float, float]:
@@ -69,11 +114,10 @@ class PlayingMap:
         table = self.rules[NEAR]
         return float(table[0, 0]), float(table[-1, 0])
 
-    def rule(self, elo: float, part: str = NEAR) -> tuple[float, float]:
-        """Return the agent's Elo and the sharpness for an Elo; beyond the ends as at the ends."""
+    def rule(self, elo: float, part: str = NEAR) -> Rule:
+        """Return the rule for an Elo; beyond the ends as at the ends."""
         table = self.rules[part]
-        agent = np.interp(elo, table[:, 0], table[:, 1])
-        return float(agent), float(np.interp(elo, table[:, 0], table[:, 2]))
+        return Rule(*(float(np.interp(elo, table[:, 0], column)) for column in table[:, 1:].T))
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
@@ -123,12 +167,3 @@ def playing_maps() -> dict[str, PlayingMap]:
             one = PlayingMap.from_dict(values, source=file.name)
             found[one.setup] = one
     return found
-
-
-def sharpened(probabilities: Floats, sharpness: float) -> Floats:
-    """Return probabilities in proportion to p^sharpness."""
-    with np.errstate(divide="ignore"):
-        ln_p = sharpness * np.log(probabilities)
-    shares = np.exp(ln_p - ln_p.max())
-    answer: Floats = shares / shares.sum()
-    return answer

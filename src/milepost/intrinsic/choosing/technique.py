@@ -14,6 +14,10 @@ near mate is a rule too. It is seen with a probability of 1 - 0.03 n 2^((1800 - 
 sees it plays it; who does not chooses as the agent does. (Of those 45 people played 36; in at least
 four of the others the score of the game seems to err, since a mate in one was followed by a move
 that lost.)
+
+The same goes for a mate in one that a move would allow, in decided positions: who sees it leaves
+the move. Agents look at all depths, and at the small ones an engine that is far ahead prunes so
+much that it misses such mates, so the agents would walk into them as if they were hard to see.
 """
 
 from __future__ import annotations
@@ -73,6 +77,28 @@ def technique_probabilities(
     rare = probabilities * min(10.0 ** ((_LEARNT - elo) / _TENTH), 1.0)
     slips = rare[~keeps].sum()
     answer: Floats = np.where(keeps, (1.0 - slips) * shares / shares.sum(), rare)
+    return answer
+
+
+def see_threats(probabilities: Floats, values: Floats, elo: float) -> Floats:
+    """Return the probabilities with moves that allow mate in one left as often as people see it.
+
+    Parameters
+    ----------
+    probabilities
+        As the agent chooses.
+    values
+        Of the same moves, in pawns: to be mated in one is -299.99.
+    elo
+        Of the mover.
+    """
+    allows = values < -(MATE_CP - 1.5) / 100
+    rest = float(probabilities[~allows].sum())
+    if not allows.any() or not rest > 0:
+        return probabilities
+    missed = min(_MISSED * 2.0 ** ((1800.0 - elo) / _HALVED), 1.0)
+    kept = missed * probabilities
+    answer: Floats = np.where(allows, kept, probabilities * (1.0 - kept[allows].sum()) / rest)
     return answer
 
 
