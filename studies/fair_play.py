@@ -356,7 +356,8 @@ def study_engines(given: argparse.Namespace) -> dict[str, Any]:
     calibration = mp.load_calibration(given.calibration)
     honest = honest_players(calibration)
     games = given.data / "engines" / "tcec_superfinals_sample.pgn"
-    found = mp.decisions(games, given.store, plan=given.plan)
+    (store,) = given.store
+    found = mp.decisions(games, store, plan=given.plan)
     rows = []
     for rating in (2700, 2850):
         table = enough_turns(found.table, 150).with_columns(
