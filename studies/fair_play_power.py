@@ -325,7 +325,8 @@ def page(figures: Sequence[dict[str, Any]]) -> str:
     )
     lines = ["# Fair play: what the check sees", "", about]
     for each in figures:
-        lines += ["", f"## {each['calibration']}", ""]
+        whose = ", ".join(each.get("helpers", [OWN]))
+        lines += ["", f"## {each['calibration']}: help by {whose}", ""]
         counts = ", ".join(f"{n} near {elo}" for elo, n in each["performances"].items())
         honest = ", ".join(f"{n} of {games}" for games, n in each["honest_parts"].items())
         lines.append(
