@@ -79,7 +79,7 @@ def test_an_elo_that_the_plan_cannot_play_is_told(capsys: pytest.CaptureFixture[
 
 
 def test_a_store_with_two_set_ups_names_the_option() -> None:
-    with pytest.raises(InputError, match="2 set-ups: choose by the option setup"):
+    with pytest.raises(InputError, match="2 set-ups: choose one by its plan or its key"):
         choose_setup(["a1", "b2"], {}, None)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from tests.cli.runner import run_inside
 
 import milepost
+from milepost.cli.commands.analyse import analyse_command
 from milepost.fairplay import words
 
 SAMPLE = Path(milepost.__file__).parent / "data" / "sample"
@@ -69,7 +71,11 @@ def test_one_performance_in_full(store: Path, tmp_path: Path) -> None:
     words_of = " ".join(shown.split())
     for part in ("would be noticed in", "support", "p = ", "share of turns", "odds beforehand"):
         assert part in words_of
-    assert json.loads(out.read_text(encoding="utf-8"))["full"][0]["turns"] > 100
+    figures = json.loads(out.read_text(encoding="utf-8"))
+    assert figures["full"][0]["turns"] > 100
+    assert figures["full"][0]["trace_caution"] == "Single moves are not evidence."
+    assert figures["about"][0].startswith("This is evidence, not a judgement.")
+    assert "--seed 2011 --no-analyse" in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -97,3 +103,18 @@ def test_a_missing_store_is_told() -> None:
     code, _, message = run(GAMES)
     assert code == 1
     assert "--store" in message
+
+
+def test_turns_that_are_missing_are_told_whole(store: Path, tmp_path: Path) -> None:
+    """Thousands have a comma, and the command that adds them names the plan."""
+    famous = SAMPLE.parent / "famous_games.pgn"
+    both = tmp_path / "both.pgn"
+    texts = [path.read_text(encoding="utf-8") for path in (GAMES, famous)]
+    both.write_text("\n".join(texts), encoding="utf-8")
+    _, _, told = run(both, "--store", store, "--no-analyse")
+    counted = re.search(r"(\d+) of \d,\d{3} turns are not in the store", " ".join(told.split()))
+    assert counted is not None, told
+    assert f"milepost analyse {both}" in told
+    assert analyse_command(["a.pgn"], str(tmp_path / "none"), None, "bullet").endswith(
+        "--plan bullet"
+    )

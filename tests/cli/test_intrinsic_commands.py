@@ -168,6 +168,11 @@ def test_without_a_calibration_the_command_that_makes_one_is_named(tmp_path: Pat
     assert f"{newer.digest} (Stockfish 17" in said
     assert "milepost calibrate --bridge stockfish15.1-quick --engine PATH -o mine.json" in said
     assert "minutes of one core" in said
+    # A check takes no other calibration: it says what to do instead.
+    code, _, said = run("check", GAMES, "--store", tmp_path / "store", "--no-analyse", "-q")
+    assert code == 1
+    assert "--calibration" not in said
+    assert "milepost analyse … --plan bullet, or quick" in " ".join(said.split())
 
 
 @pytest.mark.parametrize(

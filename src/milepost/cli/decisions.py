@@ -73,12 +73,13 @@ def read_decisions(
     from milepost.io.sources import find_sources
 
     def adding() -> str:
-        return f"{analyse_command(inputs, str(store), setup)} adds them"
+        return f"{analyse_command(inputs, str(store), setup, options.get('plan'))} adds them"
 
     def word(caveat: Warning) -> str:
         if not isinstance(caveat, MissingEvaluationsWarning):
             return str(caveat)
-        return f"{str(caveat).split(',')[0]}: {adding()}"
+        # Not at a comma: numbers have them too.
+        return f"{str(caveat).partition(', and so not here')[0]}: {adding()}"
 
     if store is None and not find_sources(inputs).are_tables:
         raise InputError(
@@ -149,16 +150,19 @@ def analyse_missing(
 
 
 def find_calibration(
-    name: str | None, decisions: Decisions, store: str | None, *, quiet: bool
+    name: str | None, decisions: Decisions, store: str | None, *, quiet: bool, bridged: bool = True
 ) -> Calibration:
-    """Load a calibration, and tell what its user must know; or which command makes one."""
+    """Load a calibration, and tell what its user must know; or which command makes one.
+
+    `bridged` = one that is carried over from another set-up will do.
+    """
     from milepost import api
     from milepost.errors import NoCalibrationError
 
     try:
         calibration = api.ratings.find_calibration(name, decisions)
     except NoCalibrationError as error:
-        raise NoCalibrationError(_how_to_calibrate(decisions, store)) from error
+        raise NoCalibrationError(_how_to_calibrate(decisions, store, bridged=bridged)) from error
     if not quiet:
         show.detail(f"calibration {calibration.name}")
         for note in calibration.notes:
@@ -166,11 +170,16 @@ def find_calibration(
     return calibration
 
 
-def _how_to_calibrate(decisions: Decisions, store: str | None) -> str:
+def _how_to_calibrate(decisions: Decisions, store: str | None, *, bridged: bool) -> str:
     from milepost import api
 
     told = f"no calibration comes with the package for the set-up {decisions.setup}"
     told += f" ({decisions.setup_text})" if decisions.setup_text else ""
+    if not bridged:
+        return (
+            f"{told}, and honest players were measured with those set-ups alone: analyse the games "
+            "by one of them (milepost analyse … --plan bullet, or quick; Stockfish 15.1)"
+        )
     minutes = api.bridges.bridge_minutes(decisions, store)
     if minutes is None:
         return f"{told}: milepost calibrate makes one of games of rated players"
@@ -178,7 +187,7 @@ def _how_to_calibrate(decisions: Decisions, store: str | None) -> str:
     plan = "" if decisions.plan.name == "quick" else f" --plan {decisions.plan.name}"
     return (
         f"{told}:\n  milepost calibrate --bridge {api.bridges.BASE} --engine PATH{plan} "
-        f"-o mine.json\nmakes one, in about {max(round(minutes), 1)} minutes of one core; then say "
+        f"-o mine.json\nmakes one, in about {max(round(minutes), 2)} minutes of one core; then say "
         "--calibration mine.json"
     )
 

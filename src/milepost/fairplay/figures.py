@@ -37,6 +37,7 @@ def figures_of(
         What to call the players, by their keys.
     """
     return {
+        "about": list(words.OPENING),
         "performances": table.to_dicts(),
         "event": None if event is None else _event(event),
         "full": [_full(each, labels) for each in full],
@@ -86,6 +87,7 @@ def _full(test: FullTest, labels: Mapping[str, str]) -> dict[str, Any]:
         "power": [asdict(cell) for cell in test.power],
         "sensitivity": test.sensitivity.to_dicts(),
         "sequence": test.sequence.with_columns(opponents).drop("game_id").to_dicts(),
+        "trace_caution": "Single moves are not evidence.",
         "trace": test.trace.drop("game_id", strict=False).to_dicts(),
         "posterior": test.posterior.to_dicts(),
         "too_little": test.too_little,

@@ -187,7 +187,9 @@ def choose_setup(stored: list[str], about: dict[str, dict[str, Any]], setup: str
         raise InputError("there are no evaluations: analyse the games first")
     lines = "".join(f"\n  {each}  {readable_setup(about.get(each))}".rstrip() for each in known)
     if setup is None:
-        raise InputError(f"there are {len(known)} set-ups: choose by the option setup{lines}")
+        raise InputError(
+            f"there are {len(known)} set-ups: choose one by its plan or its key{lines}"
+        )
     how = "no set-up begins" if not fitting else f"{len(fitting)} set-ups begin"
     raise InputError(f"{how} with {setup!r}; there are{lines}")
 

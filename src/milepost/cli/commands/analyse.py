@@ -170,7 +170,9 @@ def _tell_failed(state: RunState, errors: str | None) -> None:
         show.say("  the same command tries them again", err=True)
 
 
-def analyse_command(inputs: Sequence[str], store: str, setup: str | None = None) -> str:
+def analyse_command(
+    inputs: Sequence[str], store: str, setup: str | None = None, plan_name: str | None = None
+) -> str:
     """Return the command that adds to a store what it lacks of some games.
 
     Parameters
@@ -179,6 +181,8 @@ def analyse_command(inputs: Sequence[str], store: str, setup: str | None = None)
         As the user has named them.
     setup
         The set-up that is to be added to, if the store holds several.
+    plan_name
+        The plan that is asked for, if there is no such set-up yet, or several fit.
     """
     from milepost.api.analyses import make_plan, setup_plan
     from milepost.errors import InputError
@@ -187,7 +191,8 @@ def analyse_command(inputs: Sequence[str], store: str, setup: str | None = None)
     try:
         plan, options = setup_plan(store, setup)
     except InputError:
-        return shlex.join(words)  # of no engine, or nothing is there yet: the usual plan
+        # Of no engine, several set-ups, or nothing is there yet: the usual plan if none is named.
+        return shlex.join([*words, *(["--plan", plan_name] if plan_name else [])])
     usual = make_plan(plan.name)
     if plan.name != "quick":
         words += ["--plan", plan.name]

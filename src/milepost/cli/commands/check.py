@@ -150,7 +150,7 @@ def check(
     )  # fmt: skip
     decisions = _decisions(inputs, store, plan, analyse=analyse, workers=workers, quiet=quiet)
     _refuse_unrated(decisions, given=bool(given) or ratings is not None)
-    shared.find_calibration(None, decisions, store, quiet=True)  # or which command makes one
+    shared.find_calibration(None, decisions, store, quiet=True, bridged=False)
     if full and analyse:
         _look_deep(decisions, store, player or [], workers=workers, quiet=quiet)
     with show.progress("checking", quiet=quiet) as tell:
@@ -162,8 +162,9 @@ def check(
         found.save(output, names=names)
     if report is not None:
         found.report(
-            report, names=names, reply=answer, command=_command(how, given, ratings, known_games)
-        )
+            report, names=names, reply=answer,
+            command=_command(how, given, ratings, known_games, analyse=analyse),
+        )  # fmt: skip
     if output != "-":
         _show(found, names=names, order=sort)
         _show_results(found, names=names)
@@ -253,8 +254,9 @@ def _read(reply: str | None) -> str:
 
 
 def _command(
-    how: CheckPlan, given: list[tuple[str, int]], ratings: str | None, known_games: str | None
-) -> str:
+    how: CheckPlan, given: list[tuple[str, int]], ratings: str | None, known_games: str | None,
+    *, analyse: bool,
+) -> str:  # fmt: skip
     """The command that makes the figures anew, without names: a report may be passed on."""
     parts = ["milepost check EVENT.pgn --store STORE"]
     parts += [f"--plan {how.search}"] if how.search else []
@@ -264,6 +266,7 @@ def _command(
     parts += ["--ratings RATINGS"] if ratings else []
     parts += ["--known-games GAMES"] if known_games else []
     parts += [f"--player NAME --full --seed {how.seed}"] if how.full else []
+    parts += [] if analyse else ["--no-analyse"]
     return " ".join(parts)
 
 
