@@ -77,8 +77,9 @@ def test_better_options_are_never_less_likely(
         ln_p = ln_probabilities(model, prepare(spreads, model), theta)
         with np.errstate(invalid="ignore"):
             rises = np.diff(ln_p, prepend=0.0)
-        # Rounding may lift one of two equal ones by a unit in the last place.
-        assert (rises[inside] <= 1e-13 * (1 + np.abs(ln_p[inside]))).all(), model.name
+        # Two nearly equal ones may stand in different cells of the table that probabilities are
+        # looked up in, which is good to 1e-10: that lifts one by some 1e-13.
+        assert (rises[inside] <= 1e-11 * (1 + np.abs(ln_p[inside]))).all(), model.name
 
 
 @pytest.mark.parametrize("ratio", RATIOS)
