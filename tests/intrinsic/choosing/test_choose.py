@@ -174,6 +174,31 @@ def test_technique_is_for_the_side_that_is_ahead_of_a_bare_king() -> None:
     assert chooser.choose(position_options(board, found), 2000).regime == TECHNIQUE
 
 
+@pytest.mark.parametrize("shift", [0, 600])
+def test_who_has_learnt_the_pawn_ending_keeps_what_there_is(shift: int) -> None:
+    """Whatever a shallow search thinks: by 1600 hardly anything is given away."""
+    # Books: with a pawn on e3 the king has to reach d5, e5 or f5.
+    board = chess.Board("8/4k3/8/8/4K3/4P3/8/8 w - - 0 40")
+    found = evaluated(board, 6, 3, shift=shift)
+    chooser = Chooser(load_calibration("stockfish15.1-bullet"))
+    options = position_options(board, found)
+    wins = [options.moves.index(move) for move in ("e4d5", "e4e5", "e4f5")]
+    shares = [chooser.choose(options, elo).probabilities[wins].sum() for elo in (1450, 1600, 2000)]
+    assert shares[0] < shares[1] < shares[2]
+    assert shares[1] > 0.94
+    choice = chooser.choose(options, 1600)
+    assert choice.regime == TECHNIQUE
+    assert choice.probabilities.sum() == pytest.approx(1)
+    # The bare king keeps the draw by the opposition.
+    board = chess.Board("8/4k3/8/8/3K4/4P3/8/8 b - - 0 40")
+    options = position_options(board, evaluated(board, 6, 3, shift=-shift))
+    ending = options.pawn_ending
+    assert ending is not None
+    keeps = ~np.isfinite(ending.steps)
+    assert [options.moves[place] for place in np.flatnonzero(keeps)] == ["e7d6"]
+    assert chooser.choose(options, 1800).probabilities[keeps].sum() > 0.98
+
+
 def test_moves_that_end_in_a_draw_are_worth_nothing() -> None:
     board = chess.Board("4k3/8/8/8/8/8/8/R3K3 w - - 0 20")
     for text in ("a1a2", "e8d8", "a2a1", "d8e8", "a1a2", "e8d8", "a2a1", "d8e8"):

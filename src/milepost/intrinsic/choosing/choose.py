@@ -3,7 +3,8 @@
 =========  =========================================================================================
 agent      within three pawns: the agent of the calibration, the very one that ratings read
 decided    beyond: agents that were fitted to such turns, see `milepost.intrinsic.choosing.decided`
-technique  against a bare king: see `milepost.intrinsic.choosing.technique`
+technique  against a bare king, and in king and pawn against king: see
+           `milepost.intrinsic.choosing.technique`
 =========  =========================================================================================
 
 Guesses about people use these agents as they are. Who plays by a shallow plan uses them by a
@@ -26,6 +27,7 @@ from milepost.intrinsic.choosing.decided import LIMIT_PAWNS, DecidedAgents, on_m
 from milepost.intrinsic.choosing.playing import DECIDED as FAR
 from milepost.intrinsic.choosing.playing import NEAR, PlayingMap, Rule
 from milepost.intrinsic.choosing.technique import (
+    pawn_ending_probabilities,
     see_mates,
     see_threats,
     technique_probabilities,
@@ -161,7 +163,8 @@ class Chooser:
         near = on_mate_ladder(spreads)
         losses = near.as_given(near.values.max() - near.values)
         agents = rule.apply(table[0], losses)
-        probabilities = self._by_rules(spreads, regime, agents, float(elo), options.room)
+        probabilities = self._by_rules(spreads, regime, agents, float(elo), options)
+        regime = TECHNIQUE if options.pawn_ending is not None else regime
         best = int(np.argmin(spreads.as_given(np.arange(len(near.values), dtype=np.float64))))
         return Choice(probabilities, losses, regime, best)
 
@@ -177,7 +180,7 @@ class Chooser:
         agents = self._agents(options, regime, grid, self.decided)
         table = np.stack(
             [
-                self._by_rules(spreads, regime, each, float(elo), options.room)
+                self._by_rules(spreads, regime, each, float(elo), options)
                 for each, elo in zip(agents, grid, strict=True)
             ]
         )
@@ -212,12 +215,14 @@ class Chooser:
         return answer
 
     def _by_rules(
-        self, spreads: Spreads, regime: str, agents: Floats, elo: float, room: Floats | None
+        self, spreads: Spreads, regime: str, agents: Floats, elo: float, options: PositionOptions
     ) -> Floats:
         """What an agent's probabilities become by technique and near mates."""
         given = spreads.as_given(spreads.values)
-        if regime == TECHNIQUE and room is not None:
-            agents = technique_probabilities(room, given, agents, elo)
+        if options.pawn_ending is not None:
+            agents = pawn_ending_probabilities(options.pawn_ending, agents, elo)
+        elif regime == TECHNIQUE and options.room is not None:
+            agents = technique_probabilities(options.room, given, agents, elo)
         if regime == DECIDED:
             agents = see_threats(agents, given, elo)
         return see_mates(agents, given, elo)

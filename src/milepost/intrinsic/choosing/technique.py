@@ -9,6 +9,11 @@ that give the win away, by the engine's values, keep the share that the agent fo
 gives them up to 1300, and a tenth of it for every 250 points more: who has learnt the method guards
 what is won.
 
+King and pawn against king is learnt too, and is a rule of the same form: of the moves that keep the
+win the nearer to the promotion are the likelier, and those that do not keep what there is, a win or
+a draw, have a tenth of the agent's share for every 250 points over 1300
+(`milepost.analysis.spreads.pawn_ending` knows which they are).
+
 The fitted agents for decided positions have seen 45 mates in four or less, too few for a fit: so a
 near mate is a rule too. It is seen with a probability of 1 - 0.03 n 2^((1800 - Elo)/300), and who
 sees it plays it; who does not chooses as the agent does. (Of those 45 people played 36; in at least
@@ -23,8 +28,10 @@ much that it misses such mates, so the agents would walk into them as if they we
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from milepost.analysis.engine.search_output import LEAST_MATE_CP, MATE_CP
+from milepost.analysis.spreads.pawn_ending import PawnEnding
 from milepost.choice.spreads import Floats
 
 _ELOS = (1200.0, 1600.0, 1800.0, 2400.0, 2800.0)
@@ -74,6 +81,38 @@ def technique_probabilities(
     if not keeps.any():
         return probabilities
     shares = np.where(keeps, np.exp((left[keeps].min() - left) / temperature(elo)), 0.0)
+    return _guarded(keeps, shares, probabilities, elo)
+
+
+def pawn_ending_probabilities(ending: PawnEnding, probabilities: Floats, elo: float) -> Floats:
+    """Return how probable each move is in king and pawn against king.
+
+    Parameters
+    ----------
+    ending
+        Where each move leads to.
+    probabilities
+        As the agent chooses.
+    elo
+        Of the mover.
+    """
+    wins = np.isfinite(ending.steps)
+    keeps = wins if ending.ahead else ~wins
+    if not keeps.any() or (keeps.all() and not ending.ahead):
+        return probabilities
+    shares = np.where(keeps, probabilities, 0.0)
+    if ending.ahead:
+        moves = np.where(keeps, (ending.steps - ending.steps[keeps].min()) / 2, 0.0)
+        shares = np.where(keeps, np.exp(-moves / temperature(elo)), 0.0)
+    elif not shares.sum() > 0:
+        shares = keeps.astype(np.float64)
+    return _guarded(keeps, shares, probabilities, elo)
+
+
+def _guarded(
+    keeps: npt.NDArray[np.bool_], shares: Floats, probabilities: Floats, elo: float
+) -> Floats:
+    """Moves that keep the result by their shares; the others as rarely as one who has learnt it."""
     rare = probabilities * min(10.0 ** ((_LEARNT - elo) / _TENTH), 1.0)
     slips = rare[~keeps].sum()
     answer: Floats = np.where(keeps, (1.0 - slips) * shares / shares.sum(), rare)
