@@ -108,6 +108,11 @@ def test_a_finished_match_plays_nothing_again(engine_path: Path, tmp_path: Path)
     more = mp.match(contenders, output, games=3, rules=SHORT)
     assert (more.games, more.resumed) == (3, 2)
     assert output.read_bytes().startswith(text)
+    # Nobody loses games by asking for fewer.
+    held = output.read_bytes()
+    with pytest.raises(InputError, match="holds 3 games of this match, more than the 1 asked for"):
+        mp.match(contenders, output, games=1, rules=SHORT)
+    assert output.read_bytes() == held
     # Another match is not this one, and who wants them played anew gets that.
     assert mp.match(contenders, output, games=2, seed=9, rules=SHORT).resumed == 0
     assert mp.match(contenders, output, games=2, seed=9, rules=SHORT, resume=False).resumed == 0

@@ -355,7 +355,7 @@ def match(
     output
         The PGN. Until the last game is over, the games lie in a folder beside it; the same call
         goes on where it was stopped, and plays nothing once all games are there. More games of
-        the same match are added.
+        the same match are added; a file that holds more of it than asked for is left as it is.
     games
         Of each pair.
     seed
@@ -372,7 +372,8 @@ def match(
     Raises
     ------
     InputError
-        If there are less than two contenders, or one cannot be read.
+        If there are less than two contenders, one cannot be read, or the file holds more games of
+        this match than asked for.
     """
     known = [each if isinstance(each, Contender) else parse_contender(each) for each in contenders]
     if len(known) < 2 or games < 1:
@@ -389,7 +390,12 @@ def match(
     mark = _mark(identity | {"files": [_digests(each) for each in known]})
     tasks = [replace(task, mark=mark) for task in tasks]
     played = _played(output, mark) if resume else {}
-    if all(task.number in played for task in tasks) and len(played) == len(tasks):
+    if len(played) > len(tasks):
+        raise InputError(
+            f"{output} holds {len(played):,} games of this match, more than the {len(tasks):,} "
+            "asked for: ask for as many or more, or give the games another file"
+        )
+    if all(task.number in played for task in tasks):
         rows = [played[task.number] for task in tasks]
         if progress is not None:
             progress(Progress(len(tasks), len(tasks), f"{len(tasks):,} were there"))

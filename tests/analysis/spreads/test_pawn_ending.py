@@ -17,7 +17,7 @@ from milepost.analysis.spreads.pawn_ending import (
 
 
 def led_to(board: chess.Board) -> list[float]:
-    return steps_to_promotion(board, [move.uci() for move in board.legal_moves]).tolist()
+    return [float(x) for x in steps_to_promotion(board, [m.uci() for m in board.legal_moves])]
 
 
 def random_ending(chance: random.Random) -> chess.Board:
