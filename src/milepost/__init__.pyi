@@ -34,6 +34,7 @@ from .api.games import write_games as write_games
 from .api.games import write_results as write_results
 from .api.games import write_selection as write_selection
 from .api.games import write_turns as write_turns
+from .api.guesses import Guess as Guess
 from .api.histories import History as History
 from .api.histories import fit_history as fit_history
 from .api.histories import load_history as load_history
@@ -44,7 +45,6 @@ from .api.matches import match as match
 from .api.persons import make_book as make_book
 from .api.persons import personify as personify
 from .api.play import Bot as Bot
-from .api.play import Guess as Guess
 from .api.play import guess as guess
 from .api.ratings import CalibrationPlan as CalibrationPlan
 from .api.ratings import Likelihood as Likelihood

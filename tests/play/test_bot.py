@@ -19,8 +19,10 @@ from milepost.analysis.engine.setup import find_engine
 from milepost.analysis.engine.uci import UciEngine
 from milepost.analysis.in_time import TimedEvaluator
 from milepost.analysis.plans import evaluate, make_plan
+from milepost.api.guesses import as_board
 from milepost.api.minds import find_minds, shipped_ranges, usual_plan
-from milepost.api.play import BOOK_PLIES, HASTE, NO_VALUES, as_board
+from milepost.api.play import BOOK_PLIES
+from milepost.api.thoughts import HASTE, NO_VALUES
 from milepost.errors import EngineError, InputError, NoCalibrationError
 from milepost.intrinsic.calibration.calibration import load_calibration
 from milepost.intrinsic.choosing.personal import PersonalAgent

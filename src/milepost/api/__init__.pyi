@@ -7,6 +7,7 @@ from . import decisions as decisions
 from . import fairplay as fairplay
 from . import fit_rows as fit_rows
 from . import games as games
+from . import guesses as guesses
 from . import histories as histories
 from . import matches as matches
 from . import persons as persons

@@ -21,8 +21,9 @@ from milepost import __version__
 from milepost.analysis.engine.setup import find_engine, parse_engine_options
 from milepost.analysis.engine.uci import UciEngine
 from milepost.api.minds import cheapest_plan
-from milepost.api.play import ELO, OWN_BOOK, Bot
+from milepost.api.play import ELO, Bot
 from milepost.errors import EngineAnswerError, InputError
+from milepost.games.book import OWN_BOOK
 from milepost.io.files import write_bytes
 from milepost.io.progress import Progress, Report
 from milepost.io.work import WorkFolder, run_tasks

@@ -9,69 +9,34 @@ positions and against a bare king by agents and rules of their own (`milepost.in
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import chess
 import chess.syzygy
 import numpy as np
-import polars as pl
 
-from milepost.analysis.engine.search_output import Value
 from milepost.analysis.engine.setup import find_engine, readable_setup
 from milepost.analysis.in_time import InTime, TimedEvaluator
-from milepost.analysis.spreads.one_position import PositionOptions, position_options
+from milepost.analysis.spreads.one_position import position_options
+from milepost.analysis.spreads.pawn_ending import pawn_ending
+from milepost.api.guesses import FIRST_PLIES, Guess, as_board, guess_of
 from milepost.api.minds import Mind, find_minds, out_of_range, usual_plan, whole_elos
+from milepost.api.thoughts import HASTE, Thought, blind_thought
 from milepost.errors import InputError
-from milepost.games.book import Book, open_book
-from milepost.games.glance import glance
+from milepost.games.book import OWN_BOOK, Book, open_book
 from milepost.intrinsic.calibration.calibration import Calibration
-from milepost.intrinsic.choosing.choose import AGENT, TECHNIQUE, Choice, draw
+from milepost.intrinsic.choosing.choose import AGENT, TECHNIQUE, draw
 from milepost.intrinsic.choosing.personal import PersonalAgent, load_agent
-from milepost.io.provenance import provenance
 
 ELO = 1800.0
 SAMPLE, LIKELIEST = "sample", "likeliest"
 CHOICES = (SAMPLE, LIKELIEST)
-BOOK_PLIES = 16
+BOOK_PLIES = FIRST_PLIES
 """The book ends before the ninth move, where the calibrations begin."""
-OWN_BOOK = "own"
+_PAWN_ENDING = "4k3/8/4K3/4P3/8/8/8/8 w - - 0 1"
 _WARM = "r1bq1rk1/pp2bppp/2n1pn2/3p4/3P4/2NBPN2/PP3PPP/R1BQ1RK1 w - - 4 9"
-BOOK, HASTE, NO_VALUES = "book", "haste", "no values"
-"""Where a move came from, besides the regimes of `milepost.intrinsic.choosing.choose`."""
-
-
-@dataclass(frozen=True, eq=False)
-class Thought:
-    """What the bot knows of a position, before it chooses."""
-
-    board: chess.Board
-    """The position."""
-    elo: float
-    """The Elo that it was thought about with."""
-    source: str
-    """agent, decided, technique; haste: no plan was finished; no values: the engine was lost."""
-    plan: str | None
-    """The plan whose calibration chose; None = none was finished."""
-    options: PositionOptions
-    """The moves and their values."""
-    choice: Choice
-    """How probable each of them is."""
-    seconds: float = 0.0
-    """How long the engine took."""
-    nodes: int = 0
-    """Nodes it searched."""
-
-    @property
-    def order(self) -> list[int]:
-        """The places of the moves, the likeliest first."""
-        return sorted(
-            range(len(self.options.moves)),
-            key=lambda place: (-self.choice.probabilities[place], self.choice.losses[place]),
-        )
 
 
 class Bot:
@@ -197,6 +162,7 @@ class Bot:
         thought = self.think(board, elo=self.elo, plans=[cheapest.name])
         if thought.plan is None:
             return
+        pawn_ending(chess.Board(_PAWN_ENDING), ["e6d6"])  # solved once, not on a clock
         options = thought.options
         won = replace(options, values=options.values + 8.0)
         for mind in self.minds:
@@ -409,7 +375,7 @@ class Bot:
         if not low <= asked <= high:
             raise InputError(f"the calibration is for Elo {low:.0f} to {high:.0f}, got {asked:g}")
         thought = self.think(board, elo=asked, guessing=True)
-        return guess_of(thought, self)
+        return guess_of(thought, self.minds, self.setup)
 
     def close(self) -> None:
         """End the inner engine."""
@@ -428,64 +394,6 @@ class Bot:
     def __repr__(self) -> str:
         """Say what it plays like."""
         return f"Bot(elo={self.elo:.0f}, plan={self.minds[0].name!r}, {self.setup.name})"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Guess:
-    """What humans of an Elo would play in a position."""
-
-    position: str
-    """As FEN."""
-    elo: float
-    """The Elo that was asked about."""
-    table: pl.DataFrame
-    """One row a legal move, the likeliest first: `move` (UCI), `san`, `probability`, `value` (pawns
-    for the mover), `score` (the same as text; ``#3`` is a mate), `loss` (pawns given away)."""
-    best: str
-    """The engine's best move, in UCI notation."""
-    slip: float
-    """The probability of giving away a pawn or more."""
-    expected_loss: float
-    """What the choice gives away on average, in pawns."""
-    entropy: float
-    """Of the choice, in nats: 0 = everybody plays the same."""
-    best_from: float | None
-    """The Elo from which on the best move is the likeliest; None = not within `range`."""
-    range: tuple[float, float]
-    """The Elos of the calibration; `best_from` at its lower end means there or below."""
-    source: str
-    """agent, decided or technique; see `milepost.intrinsic.choosing`."""
-    notes: tuple[str, ...] = ()
-    """What its reader must know."""
-    made: Mapping[str, Any] = field(default_factory=dict)
-    """How it was made: version, engine set-up, calibration."""
-
-    @property
-    def likeliest(self) -> str:
-        """The likeliest move, in UCI notation."""
-        return str(self.table["move"][0])
-
-    @cached_property
-    def probabilities(self) -> dict[str, float]:
-        """The probability of each move."""
-        return dict(zip(self.table["move"], self.table["probability"], strict=True))
-
-    def __repr__(self) -> str:
-        """Say it in a few lines."""
-        rows = self.table.head(5).iter_rows(named=True)
-        moves = ", ".join(f"{row['san']} {row['probability']:.0%}" for row in rows)
-        return f"Guess(Elo {self.elo:.0f}: {moves}; {self.best_text}; slip {self.slip:.1%})"
-
-    @property
-    def best_text(self) -> str:
-        """From which Elo on the best move is the likeliest, in words."""
-        san = self.table.filter(pl.col("move") == self.best)["san"][0]
-        low, high = self.range
-        if self.best_from is None:
-            return f"{san}, the best move, is not the likeliest at any Elo up to {high:.0f}"
-        if self.best_from <= low:
-            return f"{san}, the best move, is the likeliest at every Elo from {low:.0f} on"
-        return f"{san}, the best move, is the likeliest from Elo {self.best_from:.0f} on"
 
 
 def guess(
@@ -530,98 +438,6 @@ def guess(
         clip=True,
     ) as bot:  # fmt: skip
         return bot.guess(board, elo if agent is None else None)
-
-
-def guess_of(thought: Thought, bot: Bot) -> Guess:
-    """Return a thought for people."""
-    board, options, choice = thought.board, thought.options, thought.choice
-    mind = next((mind for mind in bot.minds if mind.name == thought.plan), None)
-    chooser = (mind or bot.minds[0]).chooser
-    best_from, ends = chooser.likeliest_from(options)
-    order = thought.order
-    moves = [options.moves[place] for place in order]
-    table = pl.DataFrame(
-        {
-            "move": moves,
-            "san": [board.san(chess.Move.from_uci(move)) for move in moves],
-            "probability": choice.probabilities[order],
-            "value": options.values[order],
-            "score": [score_text(options.scores[place]) for place in order],
-            "loss": choice.losses[order],
-        }
-    )
-    notes = []
-    if thought.plan is None:
-        notes.append("the engine did not come to the end of any plan: no Elo is claimed")
-    if board.ply() < BOOK_PLIES:
-        notes.append("before the ninth move no agent is calibrated: theory is not in these figures")
-    calibration = chooser.calibration
-    if mind is not None and replace(bot.setup, plan=mind.plan.text).digest != calibration.setup:
-        notes.append(
-            f"{mind.name} has no calibration of its own: these are the agents of "
-            f"{calibration.name}, with a search to depth {mind.plan.depth}"
-        )
-    told = {"elo": thought.elo, "plan": thought.plan, "calibration": calibration.name}
-    told |= {"setup": calibration.setup, "setup_text": calibration.setup_text}
-    return Guess(
-        position=board.fen(),
-        elo=thought.elo,
-        table=table,
-        best=options.moves[choice.best],
-        slip=choice.slip,
-        expected_loss=choice.expected_loss,
-        entropy=choice.entropy,
-        best_from=best_from,
-        range=ends,
-        source=thought.source,
-        notes=tuple(notes),
-        made=provenance("guess", told, []),
-    )
-
-
-def as_board(position: str | chess.Board) -> chess.Board:
-    """Return a position as a board of its own.
-
-    Raises
-    ------
-    InputError
-        If it is no legal position.
-    """
-    if isinstance(position, chess.Board):
-        board = position.copy()
-    else:
-        text = " ".join(position.split())
-        if text in {"startpos", ""}:
-            return chess.Board()
-        fields = text.split(" ")
-        if len(fields) == 4:  # as GUIs and the web often give it
-            text = f"{text} 0 1"
-        try:
-            board = chess.Board(text)
-        except ValueError as error:
-            raise InputError(f"not a position: {position!r} ({error})") from error
-    if not board.is_valid():
-        raise InputError(f"not a legal position: {board.fen()}")
-    return board
-
-
-def score_text(value: Value) -> str:
-    """Return a value for people: pawns, or a mate."""
-    if value.mate is not None:
-        return f"#{value.mate}"
-    return f"{(value.cp or 0) / 100:+.2f}"
-
-
-def blind_thought(board: chess.Board, elo: float, seconds: float = 0.0) -> Thought:
-    """Return a thought without values, at a glance, so that a legal move comes."""
-    seen = glance(board)
-    moves = [move.uci() for move, _ in seen]
-    shares = np.array([weight for _, weight in seen])
-    zeros = np.zeros(len(moves))
-    nothing = tuple(Value(0, None) for _ in moves)
-    options = PositionOptions(tuple(moves), zeros, zeros[:, None], {}, {}, nothing)
-    choice = Choice(shares / shares.sum(), zeros, NO_VALUES, 0)
-    return Thought(board, elo, NO_VALUES, None, options, choice, seconds)
 
 
 def monotonic() -> float:

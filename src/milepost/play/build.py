@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from milepost.api.play import OWN_BOOK, Bot
+from milepost.api.play import Bot
+from milepost.games.book import OWN_BOOK
 
 
 def make_bot(values: Mapping[str, str], engine: str | None) -> Bot:

@@ -11,7 +11,8 @@ import time
 import chess
 
 from milepost.analysis.engine.search_output import Value
-from milepost.api.play import NO_VALUES, Bot, Thought, blind_thought
+from milepost.api.play import Bot
+from milepost.api.thoughts import NO_VALUES, Thought, blind_thought
 from milepost.intrinsic.choosing.think_time import Moment, clock_offset, think_times
 from milepost.play.boards import board_of
 from milepost.play.clock import Budget, Lag, Pace, budget

@@ -12,8 +12,8 @@ import chess
 import chess.pgn
 
 from milepost import api
+from milepost.api.guesses import Guess
 from milepost.api.minds import out_of_range
-from milepost.api.play import Guess
 from milepost.errors import EngineError, InputError, MilepostError
 from milepost.web.safety.problems import RefusedError
 from milepost.web.settings import Settings

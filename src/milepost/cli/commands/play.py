@@ -180,7 +180,7 @@ def _show(found: object, moves: int) -> None:
     from milepost import api
     from milepost.cli import show
 
-    assert isinstance(found, api.play.Guess)
+    assert isinstance(found, api.guesses.Guess)
     board = chess.Board(found.position)
     typer.echo(f"\n{board_text(board)}\n")
     side = "White" if board.turn else "Black"
