@@ -19,8 +19,8 @@ import numpy as np
 
 from milepost.analysis.engine.setup import find_engine, readable_setup
 from milepost.analysis.in_time import InTime, TimedEvaluator
+from milepost.analysis.spreads.known_endings import solve_endings
 from milepost.analysis.spreads.one_position import position_options
-from milepost.analysis.spreads.pawn_ending import pawn_ending
 from milepost.api.guesses import FIRST_PLIES, Guess, as_board, guess_of
 from milepost.api.minds import Mind, find_minds, out_of_range, usual_plan, whole_elos
 from milepost.api.thoughts import HASTE, Thought, blind_thought
@@ -35,7 +35,6 @@ SAMPLE, LIKELIEST = "sample", "likeliest"
 CHOICES = (SAMPLE, LIKELIEST)
 BOOK_PLIES = FIRST_PLIES
 """The book ends before the ninth move, where the calibrations begin."""
-_PAWN_ENDING = "4k3/8/4K3/4P3/8/8/8/8 w - - 0 1"
 _WARM = "r1bq1rk1/pp2bppp/2n1pn2/3p4/3P4/2NBPN2/PP3PPP/R1BQ1RK1 w - - 4 9"
 
 
@@ -162,7 +161,7 @@ class Bot:
         thought = self.think(board, elo=self.elo, plans=[cheapest.name])
         if thought.plan is None:
             return
-        pawn_ending(chess.Board(_PAWN_ENDING), ["e6d6"])  # solved once, not on a clock
+        solve_endings()
         options = thought.options
         won = replace(options, values=options.values + 8.0)
         for mind in self.minds:

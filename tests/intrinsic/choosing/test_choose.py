@@ -192,9 +192,9 @@ def test_who_has_learnt_the_pawn_ending_keeps_what_there_is(shift: int) -> None:
     # The bare king keeps the draw by the opposition.
     board = chess.Board("8/4k3/8/8/3K4/4P3/8/8 b - - 0 40")
     options = position_options(board, evaluated(board, 6, 3, shift=-shift))
-    ending = options.pawn_ending
+    ending = options.ending
     assert ending is not None
-    keeps = ~np.isfinite(ending.steps)
+    keeps = ~np.isfinite(ending.away)
     assert [options.moves[place] for place in np.flatnonzero(keeps)] == ["e7d6"]
     assert chooser.choose(options, 1800).probabilities[keeps].sum() > 0.98
 

@@ -22,9 +22,9 @@ from milepost.analysis.engine.search_output import Value
 from milepost.analysis.plans import Evaluation
 from milepost.analysis.run.run import evaluation_row
 from milepost.analysis.spreads.bare_king import is_bare, king_room
+from milepost.analysis.spreads.known_endings import KnownEnding, known_ending
 from milepost.analysis.spreads.option_columns import KINDS_OF_MOVE, describe_moves, turn_columns
 from milepost.analysis.spreads.option_values import option_values
-from milepost.analysis.spreads.pawn_ending import PawnEnding, pawn_ending
 from milepost.tables import CONTEXT
 
 _Floats = npt.NDArray[np.float64]
@@ -48,8 +48,8 @@ class PositionOptions:
     """The engine's own value of each move: centipawns or a mate."""
     room: _Floats | None = None
     """Against a bare king, what each move leaves it: `milepost.analysis.spreads.bare_king`."""
-    pawn_ending: PawnEnding | None = None
-    """In king and pawn against king, where each move leads to."""
+    ending: KnownEnding | None = None
+    """In an ending that people learn, where each move leads to."""
 
 
 def position_options(
@@ -80,7 +80,7 @@ def position_options(
     values = np.array(worth["values"], dtype=np.float64)
     by_depth = np.array(worth["depth_values"], dtype=np.float64).T.copy()
     scores = [evaluation.values[evaluation.deepest[move], move] for move in moves]
-    ending = pawn_ending(board, moves)
+    ending = known_ending(board, moves)
     if draws_count:
         drawn = drawing_moves(board, moves)
         for place in (*drawn, *letting_draw(board, moves)):
@@ -89,7 +89,7 @@ def position_options(
                 by_depth[place] = 0.0
                 scores[place] = Value(0, None)
                 if ending is not None:
-                    ending.steps[place] = np.inf
+                    ending.away[place] = np.inf
     table = np.zeros((len(moves), len(KINDS_OF_MOVE)), dtype=np.float32)
     stack = board.move_stack
     last = stack[-1].uci() if stack else None
@@ -100,7 +100,7 @@ def position_options(
         for column in turn_columns(pl.Series([board.fen()]))
     }
     columns = {name: table[:, place].astype(np.float64) for place, name in enumerate(KINDS_OF_MOVE)}
-    room = king_room(board, moves) if is_bare(board) else None
+    room = king_room(board, moves) if ending is None and is_bare(board) else None
     return PositionOptions(moves, values, by_depth, columns, context, tuple(scores), room, ending)
 
 

@@ -10,7 +10,6 @@ in this way is a draw.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 
 import chess
@@ -21,26 +20,10 @@ _Steps = npt.NDArray[np.int16]
 _Bools = npt.NDArray[np.bool_]
 _NEVER = np.int16(1000)
 """Half-moves to the promotion where it cannot be forced."""
+_ROOK_STEPS = 20.0
+"""What a rook counts as more, where a queen would win too."""
 _PLACES = [square for square in range(8, 56) if square % 8 < 4]
 """Where the pawn may stand in the tables; the rest of the board is the mirror image."""
-
-
-@dataclass(frozen=True, eq=False)
-class PawnEnding:
-    """What the moves of such an ending lead to."""
-
-    steps: npt.NDArray[np.float64]
-    """Half-moves to the promotion after each move; infinity = it cannot be forced."""
-    ahead: bool
-    """Whether the side to move has the pawn."""
-
-
-def pawn_ending(board: chess.Board, moves: Sequence[str]) -> PawnEnding | None:
-    """Return what moves lead to in an ending of king and pawn against king; None = it is none."""
-    if not is_pawn_ending(board):
-        return None
-    ahead = bool(board.pawns & board.occupied_co[board.turn])
-    return PawnEnding(steps_to_promotion(board, moves), ahead)
 
 
 def is_pawn_ending(board: chess.Board) -> bool:
@@ -52,7 +35,8 @@ def steps_to_promotion(board: chess.Board, moves: Sequence[str]) -> npt.NDArray[
     """Return, for each move of such an ending, how many half-moves the promotion is away then.
 
     Infinity = it cannot be forced: the game is a draw. Zero = the move promotes, and the new queen
-    or rook stays. A promotion that stalemates, or to a bishop or knight, is a draw.
+    stays. A promotion that stalemates, or to a bishop or knight, is a draw. A rook wins too, but
+    nobody takes one where a queen wins: it counts as if it took ten moves more.
     """
     pawn_side = bool(board.occupied_co[chess.WHITE] & board.pawns)
     answer = np.full(len(moves), np.inf)
@@ -71,6 +55,9 @@ def steps_to_promotion(board: chess.Board, moves: Sequence[str]) -> npt.NDArray[
         board.push(move)
         answer[place] = _looked_up(board, pawn_side)
         board.pop()
+    queens = [place for place, text in enumerate(moves) if text.endswith("q")]
+    if any(answer[place] == 0 for place in queens):
+        answer[[text.endswith("r") for text in moves]] += _ROOK_STEPS
     return answer
 
 

@@ -3,7 +3,7 @@
 =========  =========================================================================================
 agent      within three pawns: the agent of the calibration, the very one that ratings read
 decided    beyond: agents that were fitted to such turns, see `milepost.intrinsic.choosing.decided`
-technique  against a bare king, and in king and pawn against king: see
+technique  against a bare king, and in the endings that people learn: see
            `milepost.intrinsic.choosing.technique`
 =========  =========================================================================================
 
@@ -27,7 +27,7 @@ from milepost.intrinsic.choosing.decided import LIMIT_PAWNS, DecidedAgents, on_m
 from milepost.intrinsic.choosing.playing import DECIDED as FAR
 from milepost.intrinsic.choosing.playing import NEAR, PlayingMap, Rule
 from milepost.intrinsic.choosing.technique import (
-    pawn_ending_probabilities,
+    known_ending_probabilities,
     see_mates,
     see_threats,
     technique_probabilities,
@@ -164,7 +164,7 @@ class Chooser:
         losses = near.as_given(near.values.max() - near.values)
         agents = rule.apply(table[0], losses)
         probabilities = self._by_rules(spreads, regime, agents, float(elo), options)
-        regime = TECHNIQUE if options.pawn_ending is not None else regime
+        regime = TECHNIQUE if options.ending is not None else regime
         best = int(np.argmin(spreads.as_given(np.arange(len(near.values), dtype=np.float64))))
         return Choice(probabilities, losses, regime, best)
 
@@ -219,8 +219,8 @@ class Chooser:
     ) -> Floats:
         """What an agent's probabilities become by technique and near mates."""
         given = spreads.as_given(spreads.values)
-        if options.pawn_ending is not None:
-            agents = pawn_ending_probabilities(options.pawn_ending, agents, elo)
+        if options.ending is not None:
+            agents = known_ending_probabilities(options.ending, agents, elo)
         elif regime == TECHNIQUE and options.room is not None:
             agents = technique_probabilities(options.room, given, agents, elo)
         if regime == DECIDED:

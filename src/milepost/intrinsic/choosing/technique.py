@@ -1,18 +1,14 @@
-"""Technique: how a move is chosen against a bare king, and where a mate is near.
+"""Technique: how a move is chosen in endings that people learn, and where a mate is near.
 
 People who can mate with a rook do so by a method, which values to a small depth do not show: all
 moves keep the win, and the steps towards the mate are hundredths of a pawn. Nobody has fitted this:
-few games go on so far. So it is a rule. A move is the likelier the less room it leaves the bare
-king (`milepost.analysis.spreads.bare_king`): P ∝ exp(-room / τ), and τ falls with Elo. A mate that
-the engine sees leaves less room than any other move, a shorter one less than a longer one. Moves
-that give the win away, by the engine's values, keep the share that the agent for decided positions
-gives them up to 1300, and a tenth of it for every 250 points more: who has learnt the method guards
-what is won.
-
-King and pawn against king is learnt too, and is a rule of the same form: of the moves that keep the
-win the nearer to the promotion are the likelier, and those that do not keep what there is, a win or
-a draw, have a tenth of the agent's share for every 250 points over 1300
-(`milepost.analysis.spreads.pawn_ending` knows which they are).
+few games go on so far. So it is a rule, P ∝ exp(-d / τ), where τ falls with Elo. With a rook or a
+queen against the bare king d is how many moves the mate is away, with a pawn how many the promotion
+is (`milepost.analysis.spreads.known_endings`). With other men against a bare king it is the room
+that a move leaves the king (`milepost.analysis.spreads.bare_king`); there a mate that the engine
+sees leaves less room than any other move, a shorter one less than a longer one. Moves that give the
+win away keep the share that the agent gives them up to 1300, and a tenth of it for every 250 points
+more: who has learnt the method guards what is won. So does the bare king a draw.
 
 The fitted agents for decided positions have seen 45 mates in four or less, too few for a fit: so a
 near mate is a rule too. It is seen with a probability of 1 - 0.03 n 2^((1800 - Elo)/300), and who
@@ -31,12 +27,14 @@ import numpy as np
 import numpy.typing as npt
 
 from milepost.analysis.engine.search_output import LEAST_MATE_CP, MATE_CP
-from milepost.analysis.spreads.pawn_ending import PawnEnding
+from milepost.analysis.spreads.known_endings import KnownEnding
 from milepost.choice.spreads import Floats
 
 _ELOS = (1200.0, 1600.0, 1800.0, 2400.0, 2800.0)
 _SQUARES = (3.0, 1.2, 0.55, 0.4, 0.3)
 """τ at these ratings, in squares of room; between them ln τ is linear, beyond them τ stays."""
+_AWAY = (0.7, 0.55, 0.45, 0.3, 0.2)
+"""τ in moves that the mate or promotion is away."""
 _MATE_SQUARES = 1.0
 """A mate in n counts as minus 100 squares of room, and so many more for each move."""
 _LEARNT, _TENTH = 1300.0, 250.0
@@ -55,7 +53,11 @@ _HALVED = 300.0
 
 def temperature(elo: float) -> float:
     """Return τ of a rating, in squares of room."""
-    return float(np.exp(np.interp(elo, _ELOS, np.log(_SQUARES))))
+    return _between(elo, _SQUARES)
+
+
+def _between(elo: float, values: tuple[float, ...]) -> float:
+    return float(np.exp(np.interp(elo, _ELOS, np.log(values))))
 
 
 def technique_probabilities(
@@ -84,8 +86,8 @@ def technique_probabilities(
     return _guarded(keeps, shares, probabilities, elo)
 
 
-def pawn_ending_probabilities(ending: PawnEnding, probabilities: Floats, elo: float) -> Floats:
-    """Return how probable each move is in king and pawn against king.
+def known_ending_probabilities(ending: KnownEnding, probabilities: Floats, elo: float) -> Floats:
+    """Return how probable each move is in an ending that people learn.
 
     Parameters
     ----------
@@ -96,16 +98,15 @@ def pawn_ending_probabilities(ending: PawnEnding, probabilities: Floats, elo: fl
     elo
         Of the mover.
     """
-    wins = np.isfinite(ending.steps)
+    wins = np.isfinite(ending.away)
     keeps = wins if ending.ahead else ~wins
-    if not keeps.any() or (keeps.all() and not ending.ahead):
+    if not keeps.any():
         return probabilities
-    shares = np.where(keeps, probabilities, 0.0)
     if ending.ahead:
-        moves = np.where(keeps, (ending.steps - ending.steps[keeps].min()) / 2, 0.0)
-        shares = np.where(keeps, np.exp(-moves / temperature(elo)), 0.0)
-    elif not shares.sum() > 0:
-        shares = keeps.astype(np.float64)
+        further = np.where(keeps, ending.away - ending.away[keeps].min(), 0.0)
+        shares = np.where(keeps, np.exp(-further / _between(elo, _AWAY)), 0.0)
+    else:  # a draw is kept as the agent chooses
+        shares = np.where(keeps, np.maximum(probabilities, 1e-300), 0.0)
     return _guarded(keeps, shares, probabilities, elo)
 
 
