@@ -20,7 +20,9 @@ import numpy as np
 
 from milepost.choice.evaluation.evaluate import evaluate, in_blocks
 from milepost.choice.evaluation.linear import (
+    LANES,
     LEAST_KNOWN,
+    NOWHERE,
     best_option,
     carried,
     is_linear,
@@ -35,7 +37,7 @@ from milepost.choice.model import C, ChoiceModel
 from milepost.choice.ratios.blend import ln_ell
 from milepost.choice.ratios.powers import FURTHEST
 from milepost.choice.spreads import Floats, Ints
-from milepost.kernels import kernel, vector_kernel
+from milepost.kernels import kernel, vector_kernel, wide_kernel
 
 _CLOSE = 1e-4
 """From here p at the end of a Newton step is carried on by its derivatives; ln p is then right to
@@ -130,7 +132,7 @@ def _factors(
     -------
     tuple
         The fixed factors of the columns; the basis; the factors (of ln y of all agents, then of
-        slopes; the first one is of the fixed number), and the slopes' unit.
+        slopes), and the slopes' unit.
     """
     values, slopes = linear_values(
         model,
@@ -148,11 +150,10 @@ def _factors(
     unit = float(np.abs(slopes).max(initial=0.0) / np.abs(values).max()) or 1.0
     left, sizes, right = np.linalg.svd(np.concatenate([values, slopes / unit]), full_matrices=False)
     count = int((sizes > _NOISE * sizes[0]).sum())
-    room = -(-(count + 1) // _ABREAST) * _ABREAST
+    room = -(-count // _ABREAST) * _ABREAST
     basis, factors = np.zeros((len(right[0]), room)), np.zeros((2 * shape[0], room))
-    basis[:, 1 : count + 1] = right[:count].T
-    factors[:, 1 : count + 1] = left[:, :count] * sizes[:count]
-    factors[: shape[0], 0] = 1.0
+    basis[:, :count] = right[:count].T
+    factors[:, :count] = left[:, :count] * sizes[:count]
     return fixed, basis, factors, unit
 
 
@@ -177,20 +178,23 @@ def _climb(
     most = 0
     for decision in range(len(offsets) - 1):
         most = max(most, offsets[decision + 1] - offsets[decision])
+    most += LANES
     numbers = np.empty((basis.shape[1], most))
-    z, way, p, pr = np.empty((4, most))
-    levels, own = np.empty((2, agents))
+    # Arrays of their own: rows of a common one are not known to be without gaps, and cost twice.
+    base, z, way, level = np.empty(most), np.empty(most), np.empty(most), np.zeros(most)
+    p, r = np.empty(most), np.empty(most)
+    levels, own = np.empty(agents), np.empty(agents)
     for decision in range(len(offsets) - 1):
         first, size = offsets[decision], offsets[decision + 1] - offsets[decision]
+        width = -(-size // LANES) * LANES
         place = chosen[decision]
-        real = _fill_numbers(first, size, powers, features, fixed, basis, numbers)
+        real = _fill_numbers(first, size, width, powers, features, fixed, basis, base, numbers)
+        high = math.log(math.log(real * 1.0)) + 1e-12 if real > 1 else 0.0
         at, since = -1, 0
         x_top = 0.0
         for agent in range(agents):
-            _multiply(factors, agent, numbers, size, z)
-            if real < size:
-                _leave_out(powers, first, size, z)
-            best = best_option(z, size, max(at, 0))
+            _multiply(factors, agent, base, numbers, width, z)
+            best = best_option(z, width, max(at, 0))
             since = since + 1 if best == at else 0
             at, top = best, z[best]
             if real < 2:
@@ -199,8 +203,7 @@ def _climb(
                 if len(ln_first) > 0:
                     ln_first[decision, agent] = 0.0 if at == 0 else -math.inf
                 continue
-            z[at] = -math.inf
-            high = math.log(math.log(real * 1.0)) + 1e-12
+            z[at] = NOWHERE
             if agent == 0:
                 x_top = high - 0.7
             elif since >= _ENOUGH:
@@ -208,32 +211,23 @@ def _climb(
             else:
                 # From the last values of λ, on the scale of ln y, the next is guessed.
                 x_top = min(ln_ell(_next(levels, agent, agent) - top, kappa, x_top), high)
-            settled, x_top, shift = settle(
-                z, size, top, kappa, start, table, high, x_top, _CLOSE, p, pr
+            settled, x_top, ell, shift = settle(
+                z, width, top, kappa, start, table, high, x_top, _CLOSE, p, r
             )
-            ell = math.exp(x_top)
             lam = ell + kappa * x_top
             if not settled:
                 shift = 0.0
-                lam = solve_exactly(z, size, at, top, kappa, p, pr)
+                lam = solve_exactly(z, width, at, top, kappa, p, r)
                 x_top = ln_ell(lam, kappa, min(lam / kappa, 0.0))
                 ell = math.exp(x_top)
             levels[agent], own[agent] = lam + top, x_top
-            _multiply(factors, agents + agent, numbers, size, way)
+            _multiply(factors, agents + agent, level, numbers, width, way)
             information[decision, agent] = _information(
-                p, pr, way, size, way[at], ell, kappa, shift
+                p, r, way, width, way[at], ell, kappa, shift
             )
-            ln_chosen[decision, agent] = _ln_of(place, at, ell, z, top, lam, p, pr, kappa, shift)
+            ln_chosen[decision, agent] = _ln_of(place, at, ell, z, top, lam, p, r, kappa, shift)
             if len(ln_first) > 0:
-                ln_first[decision, agent] = _ln_of(0, at, ell, z, top, lam, p, pr, kappa, shift)
-
-
-@kernel
-def _leave_out(powers: Floats, first: int, size: int, z: Floats) -> None:
-    """Let padding never be chosen."""
-    for i in range(size):
-        if powers[first + i, 0] == math.inf:
-            z[i] = -math.inf
+                ln_first[decision, agent] = _ln_of(0, at, ell, z, top, lam, p, r, kappa, shift)
 
 
 @kernel
@@ -245,16 +239,16 @@ def _ln_of(
     top: float,
     lam: float,
     p: Floats,
-    pr: Floats,
+    r: Floats,
     kappa: float,
     shift: float,
 ) -> float:
     """Return ln p of one option."""
     if place == at:
         return -ell
-    if z[place] == -math.inf:
+    if z[place] <= NOWHERE:
         return -math.inf
-    here = carried(p[place], pr[place], kappa, shift)
+    here = carried(p[place], r[place], kappa, shift)
     if here > LEAST_KNOWN:
         return math.log(here)
     b = lam + min(top - z[place], FURTHEST)
@@ -275,54 +269,52 @@ def _next(series: Floats, known: int, count: int) -> float:
 def _fill_numbers(
     first: int,
     size: int,
+    width: int,
     powers: Floats,
     features: Floats,
     fixed: Floats,
     basis: Floats,
+    base: Floats,
     out: Floats,
 ) -> int:
     """Bring δ^c and the columns of one decision to the basis; a row each of its directions.
 
-    The first row is what the columns with fixed factors add up to. Returns how many options are no
+    `base` is what the columns with fixed factors add up to. Returns how many options are no
     padding.
     """
     depths, columns, directions = powers.shape[1], features.shape[1], basis.shape[1]
     row = np.empty(directions)
     real = 0
+    base[:width] = NOWHERE
+    out[:, :width] = 0.0
     for i in range(size):
-        row[:] = 0.0
         if powers[first + i, 0] < math.inf:
             real += 1
+            row[:] = 0.0
             for d in range(depths):
                 for j in range(directions):
                     row[j] += powers[first + i, d] * basis[d, j]
             total = 0.0
             for k in range(columns):
                 total += features[first + i, k] * fixed[k]
-            row[0] += total
+            base[i] = total
             for k in range(columns):
                 if fixed[k] == 0.0:
                     for j in range(directions):
                         row[j] += features[first + i, k] * basis[depths + k, j]
-        for j in range(directions):
-            out[j, i] = row[j]
+            for j in range(directions):
+                out[j, i] = row[j]
     return real
 
 
-@vector_kernel
-def _multiply(factors: Floats, agent: int, numbers: Floats, size: int, out: Floats) -> None:
-    """Fill Σ factor × number of each option, four directions at a time."""
-    one, two, three, four = (
-        factors[agent, 0],
-        factors[agent, 1],
-        factors[agent, 2],
-        factors[agent, 3],
-    )
+@wide_kernel
+def _multiply(
+    factors: Floats, agent: int, base: Floats, numbers: Floats, size: int, out: Floats
+) -> None:
+    """Fill what there is already and Σ factor × number of each option, four at a time."""
     for i in range(size):
-        out[i] = (
-            one * numbers[0, i] + two * numbers[1, i] + three * numbers[2, i] + four * numbers[3, i]
-        )
-    for j in range(_ABREAST, factors.shape[1], _ABREAST):
+        out[i] = base[i]
+    for j in range(0, factors.shape[1], _ABREAST):
         one, two = factors[agent, j], factors[agent, j + 1]
         three, four = factors[agent, j + 2], factors[agent, j + 3]
         for i in range(size):
@@ -334,10 +326,10 @@ def _multiply(factors: Floats, agent: int, numbers: Floats, size: int, out: Floa
             )
 
 
-@vector_kernel
+@wide_kernel
 def _information(
     p: Floats,
-    pr: Floats,
+    r: Floats,
     way: Floats,
     size: int,
     way_best: float,
@@ -347,7 +339,7 @@ def _information(
 ) -> float:
     """Return Σ p (d ln p)², d ln p = r (d ln y - Σ p r d ln y / Σ p r); slopes less the best's.
 
-    p and p r are carried on by the shift, see `milepost.choice.evaluation.linear.carried`.
+    p and r are carried on by the shift, see `milepost.choice.evaluation.linear.carried`.
     """
     rate = ell / (kappa + ell)
     mass = math.exp(-ell) * rate
@@ -357,11 +349,9 @@ def _information(
     square = 0.0
     for i in range(size):
         slope = way[i] - way_best
-        # r is under 1; at the end of the table, where p is 0, it is anything.
-        r = min(max(pr[i] / (p[i] + 1e-300), 0.0), 1.0)
-        more = shift * (1.0 - r) * (1.0 - r) / kappa
-        here = pr[i] * (1.0 - shift * r + more)
-        prr = here * r * (1.0 + more)
+        more = shift / kappa * (1.0 - r[i]) * (1.0 - r[i])
+        here = p[i] * r[i] * (1.0 - shift * r[i] + more)
+        prr = here * r[i] * (1.0 + more)
         mass += here
         mean += here * slope
         total += prr
