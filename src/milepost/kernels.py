@@ -58,6 +58,14 @@ def vector_kernel(function: Callable[_Arguments, _Answer]) -> Callable[_Argument
     return _compiled(function, fastmath={"reassoc", "contract"})
 
 
+def inlined_kernel(function: Callable[_Arguments, _Answer]) -> Callable[_Arguments, _Answer]:
+    """Compile a kernel that becomes part of those that call it, so that it runs in their vectors.
+
+    A product and a sum may be rounded once.
+    """
+    return _compiled(function, fastmath={"contract"}, forceinline=True)
+
+
 def wide_kernel(function: Callable[_Arguments, _Answer]) -> Callable[_Arguments, _Answer]:
     """Compile a vector kernel whose arrays never overlap and hold no NaN.
 

@@ -20,24 +20,23 @@ import numpy as np
 
 from milepost.choice.evaluation.evaluate import evaluate, in_blocks
 from milepost.choice.evaluation.linear import (
-    LANES,
     LEAST_KNOWN,
     NOWHERE,
     best_option,
     carried,
     is_linear,
     linear_values,
-    option_powers,
     probability_table,
     settle,
     solve_exactly,
 )
+from milepost.choice.evaluation.numbers import ABREAST, LANES, add_rows, gather_factors
 from milepost.choice.evaluation.prepared import Prepared
 from milepost.choice.model import C, ChoiceModel
 from milepost.choice.ratios.blend import ln_ell
 from milepost.choice.ratios.powers import FURTHEST
 from milepost.choice.spreads import Floats, Ints
-from milepost.kernels import kernel, vector_kernel, wide_kernel
+from milepost.kernels import kernel, wide_kernel
 
 _CLOSE = 1e-4
 """From here p at the end of a Newton step is carried on by its derivatives; ln p is then right to
@@ -59,8 +58,6 @@ _NEXT = np.array(
 """What the last values, latest first, are multiplied by for the next: differences are 0."""
 _NOISE = 1e-14
 """Directions that count less than this, beside the first, are rounding."""
-_ABREAST = 4
-"""Directions are taken so many at a time."""
 
 
 def evaluate_ladder(
@@ -99,16 +96,19 @@ def evaluate_ladder(
         return ln_chosen, information, ln_first
     kappa = float(np.exp(theta[0, model.place("kappa")]))
     start, table = probability_table(kappa)
-    fixed, basis, factors, unit = _factors(
+    curve, utilities, factors, unit = _factors(
         model, kappa, theta.shape, theta.tobytes(), along.tobytes()
     )
+    numbers = prepared.numbers(float(np.exp(theta[0, C])))
+    # Only rows with a part whose factor some agents change go into the directions.
+    moving = numbers.part_of[utilities[:, 1:].any(axis=1)]
+    moving = np.unique(moving // ABREAST) * ABREAST
 
     def work(begin: int, end: int) -> None:
-        options = slice(int(spreads.offsets[begin]), int(spreads.offsets[end]))
         _climb(
-            spreads.offsets[begin : end + 1] - options.start, spreads.chosen[begin:end],
-            option_powers(model, prepared, float(np.exp(theta[0, C])), options),
-            prepared.features[options], fixed, basis, factors, kappa, start, table,
+            spreads.offsets[begin : end + 1], spreads.values, spreads.chosen[begin:end],
+            numbers.powers, numbers.parts, numbers.context[:, begin:end], numbers.part_of,
+            numbers.context_of, moving, curve, utilities, factors, kappa, start, table,
             ln_chosen[begin:end], information[begin:end], ln_first[begin:end],
         )  # fmt: skip
 
@@ -131,8 +131,8 @@ def _factors(
     Returns
     -------
     tuple
-        The fixed factors of the columns; the basis; the factors (of ln y of all agents, then of
-        slopes), and the slopes' unit.
+        The basis for δ^c, a row a depth; for the columns a row each, the fixed factor first; the
+        factors (of ln y of all agents, then of slopes), and the slopes' unit.
     """
     values, slopes = linear_values(
         model,
@@ -150,21 +150,30 @@ def _factors(
     unit = float(np.abs(slopes).max(initial=0.0) / np.abs(values).max()) or 1.0
     left, sizes, right = np.linalg.svd(np.concatenate([values, slopes / unit]), full_matrices=False)
     count = int((sizes > _NOISE * sizes[0]).sum())
-    room = -(-count // _ABREAST) * _ABREAST
-    basis, factors = np.zeros((len(right[0]), room)), np.zeros((2 * shape[0], room))
+    room = -(-count // ABREAST) * ABREAST
+    basis, factors = np.zeros((len(alike), room)), np.zeros((2 * shape[0], room))
     basis[:, :count] = right[:count].T
     factors[:, :count] = left[:, :count] * sizes[:count]
-    return fixed, basis, factors, unit
+    depths = len(alike) - columns
+    curve = np.zeros((-(-depths // ABREAST) * ABREAST, room))
+    curve[:depths] = basis[:depths]
+    utilities = np.concatenate([fixed[:, None], basis[depths:]], axis=1)
+    return curve, utilities, factors, unit
 
 
 @kernel
 def _climb(
     offsets: Ints,
+    worth: Floats,
     chosen: Ints,
     powers: Floats,
-    features: Floats,
-    fixed: Floats,
-    basis: Floats,
+    parts: Floats,
+    context: Floats,
+    part_of: Ints,
+    context_of: Ints,
+    moving: Ints,
+    curve: Floats,
+    utilities: Floats,
     factors: Floats,
     kappa: float,
     start: float,
@@ -179,7 +188,8 @@ def _climb(
     for decision in range(len(offsets) - 1):
         most = max(most, offsets[decision + 1] - offsets[decision])
     most += LANES
-    numbers = np.empty((basis.shape[1], most))
+    numbers = np.empty((factors.shape[1], most))
+    gathered = np.zeros((len(parts), utilities.shape[1]))
     # Arrays of their own: rows of a common one are not known to be without gaps, and cost twice.
     base, z, way, level = np.empty(most), np.empty(most), np.empty(most), np.zeros(most)
     p, r = np.empty(most), np.empty(most)
@@ -188,7 +198,9 @@ def _climb(
         first, size = offsets[decision], offsets[decision + 1] - offsets[decision]
         width = -(-size // LANES) * LANES
         place = chosen[decision]
-        real = _fill_numbers(first, size, width, powers, features, fixed, basis, base, numbers)
+        gather_factors(context, decision, part_of, context_of, utilities, gathered)
+        _fill_numbers(first, width, powers, parts, moving, curve, gathered, base, numbers)
+        real = _leave_out(worth, first, size, width, base, numbers)
         high = math.log(math.log(real * 1.0)) + 1e-12 if real > 1 else 0.0
         at, since = -1, 0
         x_top = 0.0
@@ -265,45 +277,42 @@ def _next(series: Floats, known: int, count: int) -> float:
     return guess
 
 
-@vector_kernel
+@kernel
 def _fill_numbers(
     first: int,
-    size: int,
     width: int,
     powers: Floats,
-    features: Floats,
-    fixed: Floats,
-    basis: Floats,
+    parts: Floats,
+    moving: Ints,
+    curve: Floats,
+    gathered: Floats,
     base: Floats,
     out: Floats,
-) -> int:
+) -> None:
     """Bring δ^c and the columns of one decision to the basis; a row each of its directions.
 
-    `base` is what the columns with fixed factors add up to. Returns how many options are no
-    padding.
+    `base` is what the columns with fixed factors add up to.
     """
-    depths, columns, directions = powers.shape[1], features.shape[1], basis.shape[1]
-    row = np.empty(directions)
-    real = 0
-    base[:width] = NOWHERE
-    out[:, :width] = 0.0
-    for i in range(size):
-        if powers[first + i, 0] < math.inf:
-            real += 1
-            row[:] = 0.0
-            for d in range(depths):
-                for j in range(directions):
-                    row[j] += powers[first + i, d] * basis[d, j]
-            total = 0.0
-            for k in range(columns):
-                total += features[first + i, k] * fixed[k]
-            base[i] = total
-            for k in range(columns):
-                if fixed[k] == 0.0:
-                    for j in range(directions):
-                        row[j] += features[first + i, k] * basis[depths + k, j]
-            for j in range(directions):
-                out[j, i] = row[j]
+    base[:width] = 0.0
+    add_rows(parts, 0, len(parts), first, width, gathered, 0, base)
+    for j in range(len(out)):
+        row = out[j]
+        row[:width] = 0.0
+        add_rows(powers, 0, len(powers), first, width, curve, j, row)
+        for low in moving:
+            add_rows(parts, low, low + ABREAST, first, width, gathered, j + 1, row)
+
+
+@kernel
+def _leave_out(
+    worth: Floats, first: int, size: int, width: int, base: Floats, numbers: Floats
+) -> int:
+    """Let nobody choose padding, nor what belongs to the next decision; return what is left."""
+    real = size
+    while real > 0 and worth[first + real - 1] == -math.inf:  # it stands last
+        real -= 1
+    base[real:width] = NOWHERE
+    numbers[:, real:width] = 0.0
     return real
 
 
@@ -314,7 +323,7 @@ def _multiply(
     """Fill what there is already and Σ factor × number of each option, four at a time."""
     for i in range(size):
         out[i] = base[i]
-    for j in range(0, factors.shape[1], _ABREAST):
+    for j in range(0, factors.shape[1], ABREAST):
         one, two = factors[agent, j], factors[agent, j + 1]
         three, four = factors[agent, j + 2], factors[agent, j + 3]
         for i in range(size):

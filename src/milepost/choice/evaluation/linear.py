@@ -21,18 +21,17 @@ import numpy as np
 
 from milepost.choice.attraction.curves import INVEXP, LARGEST_LN_U, NO_CURVE, curve_codes
 from milepost.choice.depths import GEOMETRIC
+from milepost.choice.evaluation.numbers import LANES, add_rows, gather_factors
 from milepost.choice.evaluation.prepared import Prepared
 from milepost.choice.model import BLEND, C, ChoiceModel, S
 from milepost.choice.ratios.blend import ln_ell, solve_blend
 from milepost.choice.ratios.powers import FURTHEST
 from milepost.choice.spreads import Floats, Ints
-from milepost.kernels import kernel, vector_kernel, wide_kernel
+from milepost.kernels import kernel, wide_kernel
 
 _STEPS_A_UNIT = 32
 """Of the table: so few that most of it stays in the processor's nearest memory. From the nearest
 point on, by derivatives, ln p is right to 1e-11 and r to 1e-8."""
-LANES = 8
-"""Rows are filled up to a multiple of this."""
 NOWHERE = -1e30
 """(1 + κ) ln y of what is no option: beyond the end of the table."""
 _LAST_ELL = 90.0
@@ -66,17 +65,9 @@ def is_linear(model: ChoiceModel, prepared: Prepared, theta: Floats, along: Floa
         return False
     if along is not None and along[:, fixed].any():
         return False
+    c = float(np.exp(theta[0, C]))
     # Where u would be cut off, ln y is no longer linear in it.
-    return bool(np.exp(theta[0, C]) * (prepared.furthest - theta[:, S].min()) <= LARGEST_LN_U)
-
-
-def option_powers(model: ChoiceModel, prepared: Prepared, c: float, options: slice) -> Floats:
-    """Return δ^c of some options at each depth; inf = padding."""
-    if model.depths is None:
-        powers: Floats = np.exp(c * prepared.ln_delta[options, None])
-    else:
-        powers = np.exp(c * prepared.ln_depth_delta[options])
-    return powers
+    return bool(c * (prepared.numbers(c).furthest - theta[:, S].min()) <= LARGEST_LN_U)
 
 
 def linear_values(
@@ -128,10 +119,12 @@ def linear_block(
     kappa = float(np.exp(rows[0, model.place("kappa")]))
     start, table = probability_table(kappa)
     values, slopes = linear_values(model, kappa, rows, ways)
-    powers = option_powers(model, prepared, float(np.exp(rows[0, C])), options)
-    ln_p, p, slope = np.empty((3, options.stop - options.start))
+    numbers = prepared.numbers(float(np.exp(rows[0, C])))
+    size = options.stop - options.start
+    ln_p, p, slope = np.empty(size), np.empty(size), np.empty(size)
     _solve_decisions(
-        bounds, powers, prepared.features[options], values,
+        bounds, options.start, spreads.values, numbers.powers, numbers.parts,
+        numbers.context[:, first:last], numbers.part_of, numbers.context_of, values,
         np.zeros((0, values.shape[1])) if slopes is None else slopes,
         kappa, start, table, ln_p, p, slope,
     )  # fmt: skip
@@ -160,19 +153,16 @@ def _fill_table(start: float, kappa: float, table: Floats) -> None:
     table[-2:] = 0.0
 
 
-@vector_kernel
-def _dot(numbers: Floats, factors: Floats) -> float:
-    total = 0.0
-    for k in range(len(numbers)):
-        total += numbers[k] * factors[k]
-    return total
-
-
 @kernel
 def _solve_decisions(
     offsets: Ints,
+    begin: int,
+    worth: Floats,
     powers: Floats,
-    features: Floats,
+    parts: Floats,
+    context: Floats,
+    part_of: Ints,
+    context_of: Ints,
     values: Floats,
     slopes: Floats,
     kappa: float,
@@ -183,27 +173,35 @@ def _solve_decisions(
     slope: Floats,
 ) -> None:
     """Fill ln p, p and the derivative of ln p; one row of values for all decisions, or one each."""
-    depths = powers.shape[1]
+    depths = values.shape[1] - len(part_of)
     most = 0
     for decision in range(len(offsets) - 1):
         most = max(most, offsets[decision + 1] - offsets[decision])
     most += LANES
     z, way, here, rate = np.empty(most), np.empty(most), np.empty(most), np.empty(most)
+    # Of ln y, and of its slope.
+    curve, utilities = np.zeros((len(powers), 2)), np.zeros((len(part_of), 2))
+    factors = np.zeros((len(parts), 2))
     for decision in range(len(offsets) - 1):
         first, size = offsets[decision], offsets[decision + 1] - offsets[decision]
         width = -(-size // LANES) * LANES
         row = decision if len(values) > 1 else 0
-        real = 0
+        curve[:depths, 0], utilities[:, 0] = values[row, :depths], values[row, depths:]
+        if len(slopes) > 0:
+            curve[:depths, 1], utilities[:, 1] = slopes[row, :depths], slopes[row, depths:]
+        gather_factors(context, decision, part_of, context_of, utilities, factors)
+        z[:width], way[:width] = 0.0, 0.0
+        add_rows(powers, 0, len(powers), begin + first, width, curve, 0, z)
+        add_rows(parts, 0, len(parts), begin + first, width, factors, 0, z)
+        if len(slopes) > 0:
+            add_rows(powers, 0, len(powers), begin + first, width, curve, 1, way)
+            add_rows(parts, 0, len(parts), begin + first, width, factors, 1, way)
         z[size:width] = NOWHERE
-        for i in range(size):
-            z[i], way[i] = NOWHERE, 0.0
-            if powers[first + i, 0] < math.inf:
-                real += 1
-                z[i] = _dot(powers[first + i], values[row, :depths])
-                z[i] += _dot(features[first + i], values[row, depths:])
-                if len(slopes) > 0:
-                    way[i] = _dot(powers[first + i], slopes[row, :depths])
-                    way[i] += _dot(features[first + i], slopes[row, depths:])
+        real = size
+        while real > 0 and worth[begin + first + real - 1] == -math.inf:
+            # Padding stands last.
+            real -= 1
+            z[real], way[real] = NOWHERE, 0.0
         at = best_option(z, size, 0)
         top, x_top, lam, shift = z[at], 0.0, -math.inf, 0.0
         if real > 1:
