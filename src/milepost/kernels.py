@@ -30,9 +30,13 @@ from typing import Any, ParamSpec, TypeVar, cast
 import numba
 import numpy as np
 from numba.core import caching, config
+from numba.core.cpu import CPUTargetOptions
 
 _Arguments = ParamSpec("_Arguments")
 _Answer = TypeVar("_Answer")
+
+# Numba has this flag for its own loops, but no word for it.
+CPUTargetOptions.noalias = CPUTargetOptions.Mapping("noalias")  # type: ignore[no-untyped-call]
 
 _DAY = 86_400.0
 _UNUSED_DAYS = 60
@@ -52,6 +56,22 @@ def fused_kernel(function: Callable[_Arguments, _Answer]) -> Callable[_Arguments
 def vector_kernel(function: Callable[_Arguments, _Answer]) -> Callable[_Arguments, _Answer]:
     """Compile a kernel whose sums may be taken in any order, so that they run in vectors."""
     return _compiled(function, fastmath={"reassoc", "contract"})
+
+
+def inlined_kernel(function: Callable[_Arguments, _Answer]) -> Callable[_Arguments, _Answer]:
+    """Compile a kernel that becomes part of those that call it, so that it runs in their vectors.
+
+    A product and a sum may be rounded once.
+    """
+    return _compiled(function, fastmath={"contract"}, forceinline=True)
+
+
+def wide_kernel(function: Callable[_Arguments, _Answer]) -> Callable[_Arguments, _Answer]:
+    """Compile a vector kernel whose arrays never overlap and hold no NaN.
+
+    Only then may look-ups in a table and the search for the greatest run in vectors.
+    """
+    return _compiled(function, fastmath={"reassoc", "contract", "nnan", "nsz"}, noalias=True)
 
 
 def _compiled(

@@ -107,7 +107,7 @@ def depth_columns(
     """Return values by depth, checked, and the numbers of the depths."""
     if depth_values is None:
         return None, ()
-    table = np.array(depth_values, dtype=np.float64)
+    table = np.asarray(depth_values, dtype=np.float64)
     options = len(values)
     if table.ndim != 2 or table.shape[0] != options or table.shape[1] < 1:
         raise InputError(
@@ -121,8 +121,9 @@ def depth_columns(
         _refuse(
             np.asarray(infinite.any(axis=1)), np.where(infinite, table, 0.0).sum(axis=1), offsets
         )
-    # Padding is padding at every depth.
-    table[padding] = -np.inf
+    if padding.any():
+        # Padding is padding at every depth.
+        table = np.where(padding[:, None], -np.inf, table)
     names = tuple(depths) if depths is not None else tuple(range(1, table.shape[1] + 1))
     if len(names) != table.shape[1] or list(names) != sorted(set(names)):
         raise InputError(f"{table.shape[1]} columns need as many rising depths, got {names}")

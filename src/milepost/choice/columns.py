@@ -29,15 +29,17 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from milepost.choice.scale import Scale, filled_depths, raw_losses, scaled_differences
+from milepost.choice.scale import Scale, fill_gaps, raw_losses, scaled_differences
 from milepost.choice.spreads import Floats, Ints, Spreads
 from milepost.errors import InputError
-from milepost.kernels import kernel
+from milepost.kernels import kernel, vector_kernel
 
 LOSS, FIRST = "loss", "first"
 PRODUCT = "*"
 MOST_LOSS = 12.0
 """Losses beyond this are no worse, for the least loss and the steep one."""
+_DEPTHS = ("least", "tops", "swing")
+"""Columns that are worked out together, from the values at all depths."""
 STEEP = 3.0
 """From this loss on the steep one counts."""
 MOST_SWING = 2.0
@@ -77,6 +79,67 @@ def option_features(names: Sequence[str], spreads: Spreads, scale: Scale) -> Flo
     return table
 
 
+def option_parts(
+    names: Sequence[str], spreads: Spreads, scale: Scale, *, spare: int = 0, rows: int = 1
+) -> tuple[Floats, Floats, Ints, Ints]:
+    """Return columns and products in two factors: one of the options, one of the decisions.
+
+    Parameters
+    ----------
+    names, spreads, scale
+        As for `option_features`.
+    spare
+        Zeros behind the last option.
+    rows
+        There is a multiple of so many rows of the options, the last ones 0.
+
+    Returns
+    -------
+    tuple
+        The factors of the options, one row each (0 for padding); those of the decisions; and the
+        rows of either that make each name.
+
+    Raises
+    ------
+    InputError
+        If the spreads do not have one of the columns.
+    """
+    of_options: dict[tuple[str, ...], int] = {}
+    of_decisions: dict[tuple[str, ...], int] = {}
+    which = []
+    for name in names:
+        both: tuple[list[str], list[str]] = ([], [])
+        for part in name.split(PRODUCT):
+            both[_is_of_decision(part, spreads)].append(part)
+        mine, common = tuple(both[0]), tuple(both[1])
+        which.append(
+            (
+                of_options.setdefault(mine, len(of_options)),
+                of_decisions.setdefault(common, len(of_decisions)),
+            )
+        )
+    count = len(spreads.values)
+    options = np.zeros((-(-len(of_options) // rows) * rows, count + spare))
+    known: dict[str, Floats] = {}
+    for parts, row in of_options.items():
+        options[row, :count] = 1.0
+        for at, part in enumerate(parts):
+            if part not in known:
+                known |= _columns(part, spreads, scale)
+            if at:
+                options[row, :count] *= known[part]
+            else:
+                options[row, :count] = known[part]
+    if of_options and spreads.values.min(initial=0.0) == -np.inf:
+        options[:, :count][:, spreads.values == -np.inf] = 0.0
+    decisions = np.ones((max(len(of_decisions), 1), len(spreads)))
+    for parts, row in of_decisions.items():
+        for part in parts:
+            decisions[row] *= _of_decision(part, spreads, scale)
+    pairs = np.array(which, dtype=np.int64).reshape(-1, 2)
+    return options, decisions, pairs[:, 0].copy(), pairs[:, 1].copy()
+
+
 @kernel
 def _fill_products(parts: Floats, which: Ints, values: Floats, table: Floats) -> None:
     for i in range(len(table)):
@@ -107,21 +170,43 @@ def brought_columns(names: Sequence[str]) -> list[str]:
     return [part for part in parts if part not in {*_OPTION, *_CONTEXT}]
 
 
-def _column(name: str, spreads: Spreads, scale: Scale) -> Floats:
-    if name in spreads.columns:
-        return spreads.columns[name]
-    if name in _OPTION:
-        return _OPTION[name](spreads, scale)
+def _is_of_decision(name: str, spreads: Spreads) -> bool:
+    """Whether a column says the same of all options of a decision.
+
+    Raises
+    ------
+    InputError
+        If there is no such column.
+    """
+    if name in spreads.columns or name in _OPTION:
+        return False
     if name in spreads.context or name in _CONTEXT:
-        of_decision = (
-            spreads.context[name] if name in spreads.context else _CONTEXT[name](spreads, scale)
-        )
-        return np.repeat(of_decision, spreads.counts)
+        return True
     brought = ", ".join([*spreads.columns, *spreads.context]) or "none"
     raise InputError(
         f"these decisions have no column {name!r}; they bring {brought}, and of their values "
         f"there are {', '.join([*_OPTION, *_CONTEXT])}"
     )
+
+
+def _column(name: str, spreads: Spreads, scale: Scale) -> Floats:
+    if _is_of_decision(name, spreads):
+        return np.repeat(_of_decision(name, spreads, scale), spreads.counts)
+    return _columns(name, spreads, scale)[name]
+
+
+def _of_decision(name: str, spreads: Spreads, scale: Scale) -> Floats:
+    return spreads.context[name] if name in spreads.context else _CONTEXT[name](spreads, scale)
+
+
+def _columns(name: str, spreads: Spreads, scale: Scale) -> Mapping[str, Floats]:
+    """A column of the options, with those that are worked out along with it."""
+    if name in spreads.columns:
+        return {name: spreads.columns[name]}
+    if name in _DEPTHS:
+        worked_out = dict(zip(_DEPTHS, _over_depths(spreads), strict=True))
+        return {each: column for each, column in worked_out.items() if each not in spreads.columns}
+    return {name: _OPTION[name](spreads, scale)}
 
 
 def _loss(spreads: Spreads, scale: Scale) -> Floats:
@@ -142,43 +227,58 @@ def _first(spreads: Spreads, _: Scale) -> Floats:
 
 
 def _over_depths(spreads: Spreads) -> tuple[Floats, Floats, Floats]:
-    """Of the losses at all depths: the least, the share of 0, and the last less the others' mean.
+    """The columns `_DEPTHS`: of the least loss over all depths, the share of 0, and the swing.
 
     Losses are at most `MOST_LOSS`. Where there are no depths, the final values are the only one.
     """
-    filled = spreads.values[:, None] if spreads.depth_values is None else filled_depths(spreads)
-    least, tops, swing = np.empty((3, len(filled)))
-    _fill_over_depths(spreads.offsets, filled, least, tops, swing)
-    return least, tops, swing
+    values = spreads.values
+    depth_values = values[:, None] if spreads.depth_values is None else spreads.depth_values
+    least, tops, swing = np.empty(len(values)), np.empty(len(values)), np.empty(len(values))
+    _fill_over_depths(spreads.offsets, values, depth_values, least, tops, swing)
+    return -np.log1p(least), tops, np.clip(swing, -MOST_SWING, MOST_SWING)
 
 
 @kernel
 def _fill_over_depths(
-    offsets: Ints, values: Floats, least: Floats, tops: Floats, swing: Floats
+    offsets: Ints,
+    values: Floats,
+    depth_values: Floats,
+    least: Floats,
+    tops: Floats,
+    swing: Floats,
 ) -> None:
-    depths = values.shape[1]
-    best = np.empty(depths)
+    depths = depth_values.shape[1]
+    most = 0
+    for decision in range(len(offsets) - 1):
+        most = max(most, offsets[decision + 1] - offsets[decision])
+    filled = np.empty((depths, most))
     for decision in range(len(offsets) - 1):
         start, stop = offsets[decision], offsets[decision + 1]
-        best[:] = -math.inf
-        for i in range(start, stop):
-            for d in range(depths):
-                best[d] = max(best[d], values[i, d])
-        for i in range(start, stop):
-            smallest, zeros, total, last = MOST_LOSS, 0, 0.0, 0.0
-            for d in range(depths):
-                loss = best[d] - values[i, d]
-                zeros += loss == 0.0
-                last = loss if loss < MOST_LOSS else MOST_LOSS
-                smallest = min(smallest, last)
-                total += last
-            least[i], tops[i] = smallest, zeros / depths
-            swing[i] = last - (total - last) / (depths - 1) if depths > 1 else 0.0
+        fill_gaps(values, depth_values, start, stop - start, filled)
+        _sum_depths(filled, stop - start, least[start:stop], tops[start:stop], swing[start:stop])
 
 
-def _least(spreads: Spreads, _: Scale) -> Floats:
-    answer: Floats = -np.log1p(_over_depths(spreads)[0])
-    return answer
+@vector_kernel
+def _sum_depths(filled: Floats, size: int, least: Floats, tops: Floats, swing: Floats) -> None:
+    """Fill the least loss, the share of 0, and the last less the others' mean, of one decision."""
+    depths = len(filled)
+    least[:] = MOST_LOSS
+    tops[:] = 0.0
+    swing[:] = 0.0
+    for d in range(depths):
+        best = -math.inf
+        for i in range(size):
+            best = max(best, filled[d, i])
+        for i in range(size):
+            loss = best - filled[d, i]
+            tops[i] += 1.0 if loss == 0.0 else 0.0
+            loss = loss if loss < MOST_LOSS else MOST_LOSS
+            least[i] = loss if loss < least[i] else least[i]
+            # The mean of the others is taken off the last.
+            swing[i] += loss if d == depths - 1 else -loss / (depths - 1)
+    for i in range(size):
+        tops[i] /= depths
+        swing[i] = swing[i] if depths > 1 else 0.0
 
 
 def _steep(spreads: Spreads, _: Scale) -> Floats:
@@ -190,15 +290,6 @@ def _steep(spreads: Spreads, _: Scale) -> Floats:
 def _rank(spreads: Spreads, _: Scale) -> Floats:
     place = np.arange(len(spreads.values)) - np.repeat(spreads.offsets[:-1], spreads.counts)
     answer: Floats = -np.log1p(place)
-    return answer
-
-
-def _tops(spreads: Spreads, _: Scale) -> Floats:
-    return _over_depths(spreads)[1]
-
-
-def _swing(spreads: Spreads, _: Scale) -> Floats:
-    answer: Floats = np.clip(_over_depths(spreads)[2], -MOST_SWING, MOST_SWING)
     return answer
 
 
@@ -240,10 +331,10 @@ _OPTION: Mapping[str, Callable[[Spreads, Scale], Floats]] = {
     "error": _error,
     FIRST: _first,
     "steep": _steep,
-    "least": _least,
+    "least": lambda spreads, _: _over_depths(spreads)[0],
     "rank": _rank,
-    "tops": _tops,
-    "swing": _swing,
+    "tops": lambda spreads, _: _over_depths(spreads)[1],
+    "swing": lambda spreads, _: _over_depths(spreads)[2],
 }
 _CONTEXT: Mapping[str, Callable[[Spreads, Scale], Floats]] = {
     "lead": _lead,

@@ -15,6 +15,7 @@ import pyarrow as pa
 from milepost.choice.checks import OUTSIDE, Floats, Ints
 from milepost.errors import TableError
 from milepost.io.suggest import did_you_mean
+from milepost.kernels import kernel
 from milepost.tables import CONTEXT, OPTION, SPREADS, as_frame, wrong_value
 
 _YES = ["1", "1.0", "true", "yes", "x"]
@@ -175,15 +176,17 @@ def spread_arrays(data: Any, *, depths: bool = True) -> dict[str, Any]:
         raise TableError(f"row {without[0] + 1} of the spreads table has no values")
     lengths = frame["values"].list.len().to_numpy().astype(np.int64)
     offsets = np.concatenate([[0], np.cumsum(lengths)])
-    flat = frame["values"].explode(empty_as_null=False, keep_nulls=False)
-    if flat.null_count() or len(flat) != offsets[-1]:
+    # By Arrow, whose numbers are there already.
+    lists = frame["values"].to_arrow()
+    flat = lists.values[lists.offsets[0].as_py() : lists.offsets[len(lists)].as_py()]
+    if flat.null_count or len(flat) != offsets[-1]:
         raise TableError("the spreads table has a decision with missing values")
     known = frame["depth_values"].null_count() < len(frame)
     table = _depth_table(frame, offsets) if depths and known else None
     unlisted = frame["unlisted"].fill_null(0).to_numpy() if "unlisted" in frame.columns else None
     return {
         "offsets": offsets,
-        "values": flat.to_numpy(),
+        "values": _numbers(flat).copy(),  # Arrow's are not to be written, which is another type
         "chosen": frame["chosen"].fill_null(OUTSIDE).to_numpy(),
         "groups": _labels(frame["game_id"]),
         "weights": frame["weight"].fill_null(1.0).to_numpy(),
@@ -239,16 +242,39 @@ def _depth_table(frame: pl.DataFrame, offsets: Ints) -> Floats:
     column = frame["depth_values"]
     # A decision without values by depth has its final ones at every depth.
     depths = column.list.len().fill_null(0).to_numpy().astype(np.int64)
-    lists = column.explode(empty_as_null=False, keep_nulls=False)
-    counts = np.diff(offsets)
-    if (lists.list.len().to_numpy() != np.repeat(counts, depths)).any():
+    outer = column.to_arrow()
+    inner = outer.values
+    flat = inner.values
+    if flat.null_count:
+        flat = flat.fill_null(float("nan"))
+    most = int(depths.max())
+    table = np.empty((offsets[-1], most))
+    if int(depths.min()) < most:
+        table[:] = np.nan
+    fits = not inner.null_count and _fill_depths(
+        offsets,
+        depths,
+        _numbers(outer.offsets).astype(np.int64, copy=False),
+        _numbers(inner.offsets).astype(np.int64, copy=False),
+        _numbers(flat),
+        table,
+    )
+    if not fits:
         raise TableError("the spreads table has a depth with another number of values")
-    flat = lists.explode(empty_as_null=False, keep_nulls=False).fill_null(float("nan")).to_numpy()
-    starts = np.concatenate([[0], np.cumsum(counts * depths)])[:-1]
-    table = np.full((offsets[-1], int(depths.max())), np.nan)
-    within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], counts)
-    for depth in range(table.shape[1]):
-        has = np.repeat(depths > depth, counts)
-        rows = np.repeat(starts + depth * counts, counts) + within
-        table[has, depth] = flat[rows[has]]
     return table
+
+
+@kernel
+def _fill_depths(
+    offsets: Ints, depths: Ints, outer: Ints, inner: Ints, flat: Floats, table: Floats
+) -> bool:
+    """Fill the values by depth; return whether every depth has as many as there are options."""
+    for decision in range(len(depths)):
+        start, size = offsets[decision], offsets[decision + 1] - offsets[decision]
+        for depth in range(depths[decision]):
+            here = inner[outer[decision] + depth]
+            if inner[outer[decision] + depth + 1] - here != size:
+                return False
+            for i in range(size):
+                table[start + i, depth] = flat[here + i]
+    return True

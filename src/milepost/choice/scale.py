@@ -163,6 +163,19 @@ def _below(best: Floats, values: Floats, offsets: Ints, scale: Scale) -> Floats:
 
 
 @kernel
+def fill_gaps(values: Floats, depth_values: Floats, start: int, size: int, out: Floats) -> None:
+    """Fill the values of one decision, a row a depth, gaps from the next greater depth."""
+    last = depth_values.shape[1] - 1
+    for i in range(size):
+        value = values[start + i]
+        out[last, i] = value
+        for d in range(last - 1, -1, -1):
+            here = depth_values[start + i, d]
+            value = value if math.isnan(here) else here
+            out[d, i] = value
+
+
+@kernel
 def _fill_below(
     kind: int,
     constant: float,

@@ -21,21 +21,22 @@ import numpy as np
 from milepost.choice.evaluation.evaluate import evaluate, in_blocks
 from milepost.choice.evaluation.linear import (
     LEAST_KNOWN,
+    NOWHERE,
     best_option,
     carried,
     is_linear,
     linear_values,
-    option_powers,
     probability_table,
     settle,
     solve_exactly,
 )
+from milepost.choice.evaluation.numbers import ABREAST, LANES, add_rows, gather_factors
 from milepost.choice.evaluation.prepared import Prepared
 from milepost.choice.model import C, ChoiceModel
 from milepost.choice.ratios.blend import ln_ell
 from milepost.choice.ratios.powers import FURTHEST
 from milepost.choice.spreads import Floats, Ints
-from milepost.kernels import kernel, vector_kernel
+from milepost.kernels import kernel, wide_kernel
 
 _CLOSE = 1e-4
 """From here p at the end of a Newton step is carried on by its derivatives; ln p is then right to
@@ -57,8 +58,6 @@ _NEXT = np.array(
 """What the last values, latest first, are multiplied by for the next: differences are 0."""
 _NOISE = 1e-14
 """Directions that count less than this, beside the first, are rounding."""
-_ABREAST = 4
-"""Directions are taken so many at a time."""
 
 
 def evaluate_ladder(
@@ -97,16 +96,19 @@ def evaluate_ladder(
         return ln_chosen, information, ln_first
     kappa = float(np.exp(theta[0, model.place("kappa")]))
     start, table = probability_table(kappa)
-    fixed, basis, factors, unit = _factors(
+    curve, utilities, factors, unit = _factors(
         model, kappa, theta.shape, theta.tobytes(), along.tobytes()
     )
+    numbers = prepared.numbers(float(np.exp(theta[0, C])))
+    # Only rows with a part whose factor some agents change go into the directions.
+    moving = numbers.part_of[utilities[:, 1:].any(axis=1)]
+    moving = np.unique(moving // ABREAST) * ABREAST
 
     def work(begin: int, end: int) -> None:
-        options = slice(int(spreads.offsets[begin]), int(spreads.offsets[end]))
         _climb(
-            spreads.offsets[begin : end + 1] - options.start, spreads.chosen[begin:end],
-            option_powers(model, prepared, float(np.exp(theta[0, C])), options),
-            prepared.features[options], fixed, basis, factors, kappa, start, table,
+            spreads.offsets[begin : end + 1], spreads.values, spreads.chosen[begin:end],
+            numbers.powers, numbers.parts, numbers.context[:, begin:end], numbers.part_of,
+            numbers.context_of, moving, curve, utilities, factors, kappa, start, table,
             ln_chosen[begin:end], information[begin:end], ln_first[begin:end],
         )  # fmt: skip
 
@@ -129,8 +131,8 @@ def _factors(
     Returns
     -------
     tuple
-        The fixed factors of the columns; the basis; the factors (of ln y of all agents, then of
-        slopes; the first one is of the fixed number), and the slopes' unit.
+        The basis for δ^c, a row a depth; for the columns a row each, the fixed factor first; the
+        factors (of ln y of all agents, then of slopes), and the slopes' unit.
     """
     values, slopes = linear_values(
         model,
@@ -148,22 +150,30 @@ def _factors(
     unit = float(np.abs(slopes).max(initial=0.0) / np.abs(values).max()) or 1.0
     left, sizes, right = np.linalg.svd(np.concatenate([values, slopes / unit]), full_matrices=False)
     count = int((sizes > _NOISE * sizes[0]).sum())
-    room = -(-(count + 1) // _ABREAST) * _ABREAST
-    basis, factors = np.zeros((len(right[0]), room)), np.zeros((2 * shape[0], room))
-    basis[:, 1 : count + 1] = right[:count].T
-    factors[:, 1 : count + 1] = left[:, :count] * sizes[:count]
-    factors[: shape[0], 0] = 1.0
-    return fixed, basis, factors, unit
+    room = -(-count // ABREAST) * ABREAST
+    basis, factors = np.zeros((len(alike), room)), np.zeros((2 * shape[0], room))
+    basis[:, :count] = right[:count].T
+    factors[:, :count] = left[:, :count] * sizes[:count]
+    depths = len(alike) - columns
+    curve = np.zeros((-(-depths // ABREAST) * ABREAST, room))
+    curve[:depths] = basis[:depths]
+    utilities = np.concatenate([fixed[:, None], basis[depths:]], axis=1)
+    return curve, utilities, factors, unit
 
 
 @kernel
 def _climb(
     offsets: Ints,
+    worth: Floats,
     chosen: Ints,
     powers: Floats,
-    features: Floats,
-    fixed: Floats,
-    basis: Floats,
+    parts: Floats,
+    context: Floats,
+    part_of: Ints,
+    context_of: Ints,
+    moving: Ints,
+    curve: Floats,
+    utilities: Floats,
     factors: Floats,
     kappa: float,
     start: float,
@@ -177,20 +187,26 @@ def _climb(
     most = 0
     for decision in range(len(offsets) - 1):
         most = max(most, offsets[decision + 1] - offsets[decision])
-    numbers = np.empty((basis.shape[1], most))
-    z, way, p, pr = np.empty((4, most))
-    levels, own = np.empty((2, agents))
+    most += LANES
+    numbers = np.empty((factors.shape[1], most))
+    gathered = np.zeros((len(parts), utilities.shape[1]))
+    # Arrays of their own: rows of a common one are not known to be without gaps, and cost twice.
+    base, z, way, level = np.empty(most), np.empty(most), np.empty(most), np.zeros(most)
+    p, r = np.empty(most), np.empty(most)
+    levels, own = np.empty(agents), np.empty(agents)
     for decision in range(len(offsets) - 1):
         first, size = offsets[decision], offsets[decision + 1] - offsets[decision]
+        width = -(-size // LANES) * LANES
         place = chosen[decision]
-        real = _fill_numbers(first, size, powers, features, fixed, basis, numbers)
+        gather_factors(context, decision, part_of, context_of, utilities, gathered)
+        _fill_numbers(first, width, powers, parts, moving, curve, gathered, base, numbers)
+        real = _leave_out(worth, first, size, width, base, numbers)
+        high = math.log(math.log(real * 1.0)) + 1e-12 if real > 1 else 0.0
         at, since = -1, 0
         x_top = 0.0
         for agent in range(agents):
-            _multiply(factors, agent, numbers, size, z)
-            if real < size:
-                _leave_out(powers, first, size, z)
-            best = best_option(z, size, max(at, 0))
+            _multiply(factors, agent, base, numbers, width, z)
+            best = best_option(z, width, max(at, 0))
             since = since + 1 if best == at else 0
             at, top = best, z[best]
             if real < 2:
@@ -199,8 +215,7 @@ def _climb(
                 if len(ln_first) > 0:
                     ln_first[decision, agent] = 0.0 if at == 0 else -math.inf
                 continue
-            z[at] = -math.inf
-            high = math.log(math.log(real * 1.0)) + 1e-12
+            z[at] = NOWHERE
             if agent == 0:
                 x_top = high - 0.7
             elif since >= _ENOUGH:
@@ -208,32 +223,23 @@ def _climb(
             else:
                 # From the last values of λ, on the scale of ln y, the next is guessed.
                 x_top = min(ln_ell(_next(levels, agent, agent) - top, kappa, x_top), high)
-            settled, x_top, shift = settle(
-                z, size, top, kappa, start, table, high, x_top, _CLOSE, p, pr
+            settled, x_top, ell, shift = settle(
+                z, width, top, kappa, start, table, high, x_top, _CLOSE, p, r
             )
-            ell = math.exp(x_top)
             lam = ell + kappa * x_top
             if not settled:
                 shift = 0.0
-                lam = solve_exactly(z, size, at, top, kappa, p, pr)
+                lam = solve_exactly(z, width, at, top, kappa, p, r)
                 x_top = ln_ell(lam, kappa, min(lam / kappa, 0.0))
                 ell = math.exp(x_top)
             levels[agent], own[agent] = lam + top, x_top
-            _multiply(factors, agents + agent, numbers, size, way)
+            _multiply(factors, agents + agent, level, numbers, width, way)
             information[decision, agent] = _information(
-                p, pr, way, size, way[at], ell, kappa, shift
+                p, r, way, width, way[at], ell, kappa, shift
             )
-            ln_chosen[decision, agent] = _ln_of(place, at, ell, z, top, lam, p, pr, kappa, shift)
+            ln_chosen[decision, agent] = _ln_of(place, at, ell, z, top, lam, p, r, kappa, shift)
             if len(ln_first) > 0:
-                ln_first[decision, agent] = _ln_of(0, at, ell, z, top, lam, p, pr, kappa, shift)
-
-
-@kernel
-def _leave_out(powers: Floats, first: int, size: int, z: Floats) -> None:
-    """Let padding never be chosen."""
-    for i in range(size):
-        if powers[first + i, 0] == math.inf:
-            z[i] = -math.inf
+                ln_first[decision, agent] = _ln_of(0, at, ell, z, top, lam, p, r, kappa, shift)
 
 
 @kernel
@@ -245,16 +251,16 @@ def _ln_of(
     top: float,
     lam: float,
     p: Floats,
-    pr: Floats,
+    r: Floats,
     kappa: float,
     shift: float,
 ) -> float:
     """Return ln p of one option."""
     if place == at:
         return -ell
-    if z[place] == -math.inf:
+    if z[place] <= NOWHERE:
         return -math.inf
-    here = carried(p[place], pr[place], kappa, shift)
+    here = carried(p[place], r[place], kappa, shift)
     if here > LEAST_KNOWN:
         return math.log(here)
     b = lam + min(top - z[place], FURTHEST)
@@ -271,58 +277,53 @@ def _next(series: Floats, known: int, count: int) -> float:
     return guess
 
 
-@vector_kernel
+@kernel
 def _fill_numbers(
     first: int,
-    size: int,
+    width: int,
     powers: Floats,
-    features: Floats,
-    fixed: Floats,
-    basis: Floats,
+    parts: Floats,
+    moving: Ints,
+    curve: Floats,
+    gathered: Floats,
+    base: Floats,
     out: Floats,
-) -> int:
+) -> None:
     """Bring δ^c and the columns of one decision to the basis; a row each of its directions.
 
-    The first row is what the columns with fixed factors add up to. Returns how many options are no
-    padding.
+    `base` is what the columns with fixed factors add up to.
     """
-    depths, columns, directions = powers.shape[1], features.shape[1], basis.shape[1]
-    row = np.empty(directions)
-    real = 0
-    for i in range(size):
-        row[:] = 0.0
-        if powers[first + i, 0] < math.inf:
-            real += 1
-            for d in range(depths):
-                for j in range(directions):
-                    row[j] += powers[first + i, d] * basis[d, j]
-            total = 0.0
-            for k in range(columns):
-                total += features[first + i, k] * fixed[k]
-            row[0] += total
-            for k in range(columns):
-                if fixed[k] == 0.0:
-                    for j in range(directions):
-                        row[j] += features[first + i, k] * basis[depths + k, j]
-        for j in range(directions):
-            out[j, i] = row[j]
+    base[:width] = 0.0
+    add_rows(parts, 0, len(parts), first, width, gathered, 0, base)
+    for j in range(len(out)):
+        row = out[j]
+        row[:width] = 0.0
+        add_rows(powers, 0, len(powers), first, width, curve, j, row)
+        for low in moving:
+            add_rows(parts, low, low + ABREAST, first, width, gathered, j + 1, row)
+
+
+@kernel
+def _leave_out(
+    worth: Floats, first: int, size: int, width: int, base: Floats, numbers: Floats
+) -> int:
+    """Let nobody choose padding, nor what belongs to the next decision; return what is left."""
+    real = size
+    while real > 0 and worth[first + real - 1] == -math.inf:  # it stands last
+        real -= 1
+    base[real:width] = NOWHERE
+    numbers[:, real:width] = 0.0
     return real
 
 
-@vector_kernel
-def _multiply(factors: Floats, agent: int, numbers: Floats, size: int, out: Floats) -> None:
-    """Fill Σ factor × number of each option, four directions at a time."""
-    one, two, three, four = (
-        factors[agent, 0],
-        factors[agent, 1],
-        factors[agent, 2],
-        factors[agent, 3],
-    )
+@wide_kernel
+def _multiply(
+    factors: Floats, agent: int, base: Floats, numbers: Floats, size: int, out: Floats
+) -> None:
+    """Fill what there is already and Σ factor × number of each option, four at a time."""
     for i in range(size):
-        out[i] = (
-            one * numbers[0, i] + two * numbers[1, i] + three * numbers[2, i] + four * numbers[3, i]
-        )
-    for j in range(_ABREAST, factors.shape[1], _ABREAST):
+        out[i] = base[i]
+    for j in range(0, factors.shape[1], ABREAST):
         one, two = factors[agent, j], factors[agent, j + 1]
         three, four = factors[agent, j + 2], factors[agent, j + 3]
         for i in range(size):
@@ -334,10 +335,10 @@ def _multiply(factors: Floats, agent: int, numbers: Floats, size: int, out: Floa
             )
 
 
-@vector_kernel
+@wide_kernel
 def _information(
     p: Floats,
-    pr: Floats,
+    r: Floats,
     way: Floats,
     size: int,
     way_best: float,
@@ -347,7 +348,7 @@ def _information(
 ) -> float:
     """Return Σ p (d ln p)², d ln p = r (d ln y - Σ p r d ln y / Σ p r); slopes less the best's.
 
-    p and p r are carried on by the shift, see `milepost.choice.evaluation.linear.carried`.
+    p and r are carried on by the shift, see `milepost.choice.evaluation.linear.carried`.
     """
     rate = ell / (kappa + ell)
     mass = math.exp(-ell) * rate
@@ -357,11 +358,9 @@ def _information(
     square = 0.0
     for i in range(size):
         slope = way[i] - way_best
-        # r is under 1; at the end of the table, where p is 0, it is anything.
-        r = min(max(pr[i] / (p[i] + 1e-300), 0.0), 1.0)
-        more = shift * (1.0 - r) * (1.0 - r) / kappa
-        here = pr[i] * (1.0 - shift * r + more)
-        prr = here * r * (1.0 + more)
+        more = shift / kappa * (1.0 - r[i]) * (1.0 - r[i])
+        here = p[i] * r[i] * (1.0 - shift * r[i] + more)
+        prr = here * r[i] * (1.0 + more)
         mass += here
         mean += here * slope
         total += prr

@@ -7,6 +7,9 @@ depths are averaged by logarithm, and the ratio is the blend of one κ. Then
 
 and δ^c and the columns are numbers that no agent changes. And p depends on λ - ln y alone, by a
 function of one number: it is looked up in a table, right to 1e-11 of itself.
+
+Options stand in rows of whole lanes, so that loops over them run in vectors to the end; what fills
+a row up is `NOWHERE`, which nobody chooses.
 """
 
 from __future__ import annotations
@@ -18,21 +21,28 @@ import numpy as np
 
 from milepost.choice.attraction.curves import INVEXP, LARGEST_LN_U, NO_CURVE, curve_codes
 from milepost.choice.depths import GEOMETRIC
+from milepost.choice.evaluation.numbers import LANES, add_rows, gather_factors
 from milepost.choice.evaluation.prepared import Prepared
 from milepost.choice.model import BLEND, C, ChoiceModel, S
 from milepost.choice.ratios.blend import ln_ell, solve_blend
 from milepost.choice.ratios.powers import FURTHEST
 from milepost.choice.spreads import Floats, Ints
-from milepost.kernels import kernel, vector_kernel
+from milepost.kernels import kernel, wide_kernel
 
-_STEPS_A_UNIT = 128
-"""Of the table. With a cubic in each step p is right to 1e-11 of itself, its slope to 1e-8."""
+_STEPS_A_UNIT = 32
+"""Of the table: so few that most of it stays in the processor's nearest memory. From the nearest
+point on, by derivatives, ln p is right to 1e-11 and r to 1e-8."""
+NOWHERE = -1e30
+"""(1 + κ) ln y of what is no option: beyond the end of the table."""
 _LAST_ELL = 90.0
 """Where the table ends: p is 1e-39 there, and taken for 0 beyond."""
 LEAST_KNOWN = 1e-37
 """A p under this is not taken from the table."""
 _LEAST_REST = 1e-30
 """Where all options but the best have less than this together, the table is not fine enough."""
+_LN_LEAST_REST = math.log(_LEAST_REST)
+_SMALL = 1e-3
+"""Of this the fifth power is rounding."""
 _NEAR = 1e-7
 """Newton squares the error: one step from here is exact, whatever rounding made of the bracket."""
 _CLOSE = 1e-6
@@ -55,17 +65,9 @@ def is_linear(model: ChoiceModel, prepared: Prepared, theta: Floats, along: Floa
         return False
     if along is not None and along[:, fixed].any():
         return False
+    c = float(np.exp(theta[0, C]))
     # Where u would be cut off, ln y is no longer linear in it.
-    return bool(np.exp(theta[0, C]) * (prepared.furthest - theta[:, S].min()) <= LARGEST_LN_U)
-
-
-def option_powers(model: ChoiceModel, prepared: Prepared, c: float, options: slice) -> Floats:
-    """Return δ^c of some options at each depth; inf = padding."""
-    if model.depths is None:
-        powers: Floats = np.exp(c * prepared.ln_delta[options, None])
-    else:
-        powers = np.exp(c * prepared.ln_depth_delta[options])
-    return powers
+    return bool(c * (prepared.numbers(c).furthest - theta[:, S].min()) <= LARGEST_LN_U)
 
 
 def linear_values(
@@ -117,10 +119,12 @@ def linear_block(
     kappa = float(np.exp(rows[0, model.place("kappa")]))
     start, table = probability_table(kappa)
     values, slopes = linear_values(model, kappa, rows, ways)
-    powers = option_powers(model, prepared, float(np.exp(rows[0, C])), options)
-    ln_p, p, slope = np.empty((3, options.stop - options.start))
+    numbers = prepared.numbers(float(np.exp(rows[0, C])))
+    size = options.stop - options.start
+    ln_p, p, slope = np.empty(size), np.empty(size), np.empty(size)
     _solve_decisions(
-        bounds, powers, prepared.features[options], values,
+        bounds, options.start, spreads.values, numbers.powers, numbers.parts,
+        numbers.context[:, first:last], numbers.part_of, numbers.context_of, values,
         np.zeros((0, values.shape[1])) if slopes is None else slopes,
         kappa, start, table, ln_p, p, slope,
     )  # fmt: skip
@@ -129,11 +133,11 @@ def linear_block(
 
 @lru_cache(maxsize=8)
 def probability_table(kappa: float) -> tuple[float, Floats]:
-    """p and dp/db at points b = ℓ + κ ln ℓ, from where two options share all; and the first b."""
+    """The first of some points b = ℓ + κ ln ℓ, where two options share all; p, r = ℓ/(κ+ℓ), p, …"""
     half = math.log(2.0)
     start = half + kappa * math.log(half) - 2.0 / _STEPS_A_UNIT
     count = int((_LAST_ELL + kappa * math.log(_LAST_ELL) - start) * _STEPS_A_UNIT) + 2
-    table = np.empty((count, 2))
+    table = np.empty(2 * count)
     _fill_table(start, kappa, table)
     return start, table
 
@@ -141,27 +145,24 @@ def probability_table(kappa: float) -> tuple[float, Floats]:
 @kernel
 def _fill_table(start: float, kappa: float, table: Floats) -> None:
     x = math.log(math.log(2.0))
-    for i in range(len(table)):
+    for i in range(len(table) // 2):
         x = ln_ell(start + i / _STEPS_A_UNIT, kappa, x)
         ell = math.exp(x)
-        table[i, 0] = math.exp(-ell)
-        table[i, 1] = -table[i, 0] * ell / (kappa + ell) / _STEPS_A_UNIT
-    table[len(table) - 1, :] = 0.0
-
-
-@vector_kernel
-def _dot(numbers: Floats, factors: Floats) -> float:
-    total = 0.0
-    for k in range(len(numbers)):
-        total += numbers[k] * factors[k]
-    return total
+        table[2 * i] = math.exp(-ell)
+        table[2 * i + 1] = ell / (kappa + ell)
+    table[-2:] = 0.0
 
 
 @kernel
 def _solve_decisions(
     offsets: Ints,
+    begin: int,
+    worth: Floats,
     powers: Floats,
-    features: Floats,
+    parts: Floats,
+    context: Floats,
+    part_of: Ints,
+    context_of: Ints,
     values: Floats,
     slopes: Floats,
     kappa: float,
@@ -172,39 +173,50 @@ def _solve_decisions(
     slope: Floats,
 ) -> None:
     """Fill ln p, p and the derivative of ln p; one row of values for all decisions, or one each."""
-    depths = powers.shape[1]
+    depths = values.shape[1] - len(part_of)
     most = 0
     for decision in range(len(offsets) - 1):
         most = max(most, offsets[decision + 1] - offsets[decision])
-    z, way, here, pr = np.empty((4, most))
+    most += LANES
+    z, way, here, rate = np.empty(most), np.empty(most), np.empty(most), np.empty(most)
+    # Of ln y, and of its slope.
+    curve, utilities = np.zeros((len(powers), 2)), np.zeros((len(part_of), 2))
+    factors = np.zeros((len(parts), 2))
     for decision in range(len(offsets) - 1):
         first, size = offsets[decision], offsets[decision + 1] - offsets[decision]
+        width = -(-size // LANES) * LANES
         row = decision if len(values) > 1 else 0
-        real = 0
-        for i in range(size):
-            z[i], way[i] = -math.inf, 0.0
-            if powers[first + i, 0] < math.inf:
-                real += 1
-                z[i] = _dot(powers[first + i], values[row, :depths])
-                z[i] += _dot(features[first + i], values[row, depths:])
-                if len(slopes) > 0:
-                    way[i] = _dot(powers[first + i], slopes[row, :depths])
-                    way[i] += _dot(features[first + i], slopes[row, depths:])
+        curve[:depths, 0], utilities[:, 0] = values[row, :depths], values[row, depths:]
+        if len(slopes) > 0:
+            curve[:depths, 1], utilities[:, 1] = slopes[row, :depths], slopes[row, depths:]
+        gather_factors(context, decision, part_of, context_of, utilities, factors)
+        z[:width], way[:width] = 0.0, 0.0
+        add_rows(powers, 0, len(powers), begin + first, width, curve, 0, z)
+        add_rows(parts, 0, len(parts), begin + first, width, factors, 0, z)
+        if len(slopes) > 0:
+            add_rows(powers, 0, len(powers), begin + first, width, curve, 1, way)
+            add_rows(parts, 0, len(parts), begin + first, width, factors, 1, way)
+        z[size:width] = NOWHERE
+        real = size
+        while real > 0 and worth[begin + first + real - 1] == -math.inf:
+            # Padding stands last.
+            real -= 1
+            z[real], way[real] = NOWHERE, 0.0
         at = best_option(z, size, 0)
         top, x_top, lam, shift = z[at], 0.0, -math.inf, 0.0
         if real > 1:
-            z[at] = -math.inf
+            z[at] = NOWHERE
             high = math.log(math.log(real * 1.0)) + 1e-12
-            settled, x_top, shift = settle(
-                z, size, top, kappa, start, table, high, high - 0.7, _CLOSE, here, pr
+            settled, x_top, _, shift = settle(
+                z, width, top, kappa, start, table, high, high - 0.7, _CLOSE, here, rate
             )
             lam = math.exp(x_top) + kappa * x_top
             if not settled:
                 shift = 0.0
-                lam = solve_exactly(z, size, at, top, kappa, here, pr)
+                lam = solve_exactly(z, size, at, top, kappa, here, rate)
                 x_top = ln_ell(lam, kappa, min(lam / kappa, 0.0))
         _fill_logarithms(
-            z, way, here, pr, size, at, top, lam, x_top, shift, kappa,
+            z, way, here, rate, size, at, top, lam, x_top, shift, kappa,
             ln_p[first : first + size], p[first : first + size], slope[first : first + size],
         )  # fmt: skip
 
@@ -214,7 +226,7 @@ def _fill_logarithms(
     z: Floats,
     way: Floats,
     here: Floats,
-    pr: Floats,
+    rate: Floats,
     size: int,
     at: int,
     top: float,
@@ -235,8 +247,8 @@ def _fill_logarithms(
             # A single option is certain.
             ell = math.exp(x_top) if lam > -math.inf else 0.0
             p[i] = math.exp(-ell)
-        elif z[i] > -math.inf:
-            p[i] = carried(here[i], pr[i], kappa, shift)
+        elif z[i] > NOWHERE:
+            p[i] = carried(here[i], rate[i], kappa, shift)
             if p[i] > LEAST_KNOWN:
                 ell = -math.log(p[i])
             else:
@@ -255,21 +267,19 @@ def _fill_logarithms(
         slope[i] = slope[i] * (way[i] - mean) if mass > 0.0 else 0.0
 
 
+@wide_kernel
+def greatest(z: Floats, size: int) -> float:
+    """Return the greatest of some numbers."""
+    top = NOWHERE
+    for i in range(size):
+        top = max(top, z[i])
+    return top
+
+
 @kernel
 def best_option(z: Floats, size: int, guess: int) -> int:
     """Return where the greatest of some numbers is: the first of several; mostly the guess is."""
-    one, two, three, four = -math.inf, -math.inf, -math.inf, -math.inf
-    i = 0
-    while i + 4 <= size:
-        one = max(one, z[i])
-        two = max(two, z[i + 1])
-        three = max(three, z[i + 2])
-        four = max(four, z[i + 3])
-        i += 4
-    while i < size:
-        one = max(one, z[i])
-        i += 1
-    top = max(one, two, three, four)
+    top = greatest(z, size)
     if z[guess] == top:
         return guess
     for i in range(size):
@@ -278,41 +288,48 @@ def best_option(z: Floats, size: int, guess: int) -> int:
     return 0
 
 
-@vector_kernel
+@wide_kernel
 def look_up(
-    z: Floats, size: int, level: float, start: float, table: Floats, p: Floats, pr: Floats
-) -> tuple[float, float]:
-    """Fill p and p r at b = level - z; return their sums.
+    z: Floats, size: int, level: float, kappa: float, start: float, table: Floats, p: Floats,
+    r: Floats,
+) -> tuple[float, float]:  # fmt: skip
+    """Fill p and r at b = level - z; return the sums of p and of p r.
 
-    Outside the table, which a guess may be, the values of its end are taken.
+    From the nearest point of the table on by the derivatives dℓ/db = r, dr/db = r g with
+    g = (1 - r)²/κ, and dg/db = -2 g u with u = r (1 - r)/κ. Outside the table, which a guess may
+    be, the values of its end are taken.
     """
     rest = 0.0
     slope = 0.0
     shift = (level - start) * _STEPS_A_UNIT
-    last = len(table) - 1.0 - 1e-9
+    last = len(table) // 2 - 1.0
+    over = 1.0 / kappa
     for i in range(size):
         t = min(max(shift - z[i] * _STEPS_A_UNIT, 0.0), last)
-        k = np.uint32(t)
-        x = t - k
-        low, low_slope = table[k, 0], table[k, 1]
-        high, high_slope = table[k + np.uint32(1), 0], table[k + np.uint32(1), 1]
-        # The cubic through both values with both slopes.
-        rise = high - low
-        a = low_slope + high_slope - 2.0 * rise
-        b = 3.0 * rise - 2.0 * low_slope - high_slope
-        p[i] = low + x * (low_slope + x * (b + x * a))
-        pr[i] = -_STEPS_A_UNIT * (low_slope + x * (2.0 * b + x * 3.0 * a))
+        k = np.uint32(np.int32(t + 0.5))
+        h = (t - k) * (1.0 / _STEPS_A_UNIT)
+        there = table[np.uint32(2) * k + np.uint32(1)]
+        part = there * over
+        g = (1.0 - there) * (over - part)
+        bend = g - 2.0 * (part - part * there)
+        rise = there * g * h
+        turn = bend * bend - 2.0 * g * part * (2.0 - 3.0 * there)
+        second, third = bend * h, turn * h * h
+        more = h * (there + rise * (0.5 + second * (1.0 / 6.0) + third * (1.0 / 24.0)))
+        fall = 1.0 / 24.0 - more * (1.0 / 120.0)
+        fall = 1.0 - more * (1.0 - more * (0.5 - more * (1.0 / 6.0 - more * fall)))
+        p[i] = table[np.uint32(2) * k] * fall
+        r[i] = there + rise * (1.0 + 0.5 * second + (1.0 / 6.0) * third)
         rest += p[i]
-        slope += pr[i]
+        slope += p[i] * r[i]
     return rest, slope
 
 
 @kernel
-def carried(p: float, pr: float, kappa: float, shift: float) -> float:
+def carried(p: float, r: float, kappa: float, shift: float) -> float:
     """Return p at b a little further: dℓ/db = r and dr/db = r (1 - r)² / κ."""
-    r = min(max(pr / (p + 1e-300), 0.0), 1.0)
     bend = r - (1.0 - r) * (1.0 - r) / kappa
-    return p + shift * pr * (0.5 * shift * bend - 1.0)
+    return p + shift * p * r * (0.5 * shift * bend - 1.0)
 
 
 @kernel
@@ -327,52 +344,70 @@ def settle(
     guess: float,
     close: float,
     p: Floats,
-    pr: Floats,
-) -> tuple[bool, float, float]:
-    """Solve for ln ℓ of the best option, whose z is -inf here; fill p and p r of the others.
+    r: Floats,
+) -> tuple[bool, float, float, float]:
+    """Solve for ln ℓ of the best option, whose z is `NOWHERE` here; fill p and r of the others.
 
     As `milepost.choice.ratios.blend` does, on the logarithm of the ratio of what the others have
     and what the best option leaves, until that is as close to 0 as `close`; the Newton step from
-    there is still made. Returns whether it settled (the table may be too coarse), ln ℓ,
-    and by how much b is to be carried on from where p and p r are.
+    there is still made. Returns whether it settled (the table may be too coarse), ln ℓ, ℓ,
+    and by how much b is to be carried on from where p and r are.
     """
-    low = math.log(_LEAST_REST)
+    low = _LN_LEAST_REST
     x = max(guess, low)
     for _ in range(_PATIENCE):
         ell = math.exp(x)
-        rest, slope = look_up(z, size, ell + kappa * x + top, start, table, p, pr)
+        rest, slope = look_up(z, size, ell + kappa * x + top, kappa, start, table, p, r)
         if not rest > _LEAST_REST:
-            return False, x, 0.0
+            return False, x, ell, 0.0
         left = -math.expm1(-ell)
-        k = math.log(rest / left)
+        k = _ln_near(rest / left)
         if k > 0.0:
             low = x
         else:
             high = x
         new = x + k / ((slope / rest) * (kappa + ell) + ell * (1.0 - left) / left)
         if abs(k) <= _NEAR or (abs(k) <= close and low <= new <= high):
-            return True, new, math.exp(new) - ell + kappa * (new - x)
+            grown = ell * _exp_less_1(new - x)
+            return True, new, ell + grown, grown + kappa * (new - x)
         x = new if low <= new <= high else 0.5 * (low + high)
-    return False, x, 0.0
+    return False, x, math.exp(x), 0.0
+
+
+@kernel
+def _ln_near(x: float) -> float:
+    """Return the logarithm of what is mostly near 1: then without a call."""
+    y = x - 1.0
+    if abs(y) < _SMALL:
+        return y * (1.0 - y * (0.5 - y * (1.0 / 3.0 - y * 0.25)))
+    return math.log(x)
+
+
+@kernel
+def _exp_less_1(x: float) -> float:
+    """Return e^x - 1 of what is mostly near 0."""
+    if abs(x) < _SMALL:
+        return x * (1.0 + x * (0.5 + x * (1.0 / 6.0 + x * (1.0 / 24.0))))
+    return math.expm1(x)
 
 
 @kernel
 def solve_exactly(
-    z: Floats, size: int, at: int, top: float, kappa: float, p: Floats, pr: Floats
+    z: Floats, size: int, at: int, top: float, kappa: float, p: Floats, r: Floats
 ) -> float:
-    """Solve one decision without the table; fill p and p r of the others, return λ - ln y."""
+    """Solve one decision without the table; fill p and r of the others, return λ - ln y."""
     real, ln_p, rate = np.empty(size), np.empty(size), np.empty(size)
     for i in range(size):
         # What is further below is all alike.
-        real[i] = max(z[i], top - FURTHEST) if z[i] > -math.inf else z[i]
+        real[i] = max(z[i], top - FURTHEST) if z[i] > NOWHERE else -math.inf
     real[at] = top
     solve_blend(real, 0, size, at, top, kappa, ln_p, rate)
     nearest = -1
     for i in range(size):
-        p[i], pr[i] = 0.0, 0.0
-        if i != at and z[i] > -math.inf:
+        p[i], r[i] = 0.0, 0.0
+        if i != at and z[i] > NOWHERE:
             p[i] = math.exp(ln_p[i])
-            pr[i] = p[i] * rate[i]
+            r[i] = rate[i]
             if nearest < 0 or z[i] > z[nearest]:
                 nearest = i
     # By the option that comes next: ln ℓ of the best may be too small for a number.

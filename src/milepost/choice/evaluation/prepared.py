@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from milepost.choice.columns import option_features
+from milepost.choice.evaluation.numbers import OptionNumbers, option_numbers, runs_in_vectors
 from milepost.choice.model import ChoiceModel
 from milepost.choice.scale import (
     Scale,
@@ -30,6 +31,7 @@ class Prepared:
     """The depths of the columns of `depth_delta`."""
     utilities: tuple[str, ...] = ()
     """The names of the columns of `features`."""
+    _numbers: dict[float, OptionNumbers] = field(default_factory=dict, repr=False)
 
     @cached_property
     def delta(self) -> Floats:
@@ -56,14 +58,18 @@ class Prepared:
         """Their logarithms."""
         return _ln(self.depth_delta)
 
-    @cached_property
-    def furthest(self) -> float:
-        """The greatest logarithm of a difference that is no padding."""
-        logarithms = self.ln_depth_delta if self.depths else self.ln_delta
-        greatest = logarithms.max(initial=-np.inf)
-        if greatest == np.inf:
-            greatest = logarithms.max(initial=-np.inf, where=logarithms < np.inf)
-        return float(greatest)
+    def numbers(self, c: float) -> OptionNumbers:
+        """Return the numbers that linear models of this c go by."""
+        if c not in self._numbers:
+            ln_delta = None
+            if not self.depths:
+                ln_delta = self.ln_delta[:, None]
+            elif not runs_in_vectors(self.scale, self.spreads):
+                ln_delta = self.ln_depth_delta
+            self._numbers[c] = option_numbers(
+                self.spreads, self.scale, self.depths, self.utilities, c, ln_delta
+            )
+        return self._numbers[c]
 
     @cached_property
     def finite_delta(self) -> Floats:

@@ -1,0 +1,194 @@
+"""The numbers of the options that linear models go by, one row a number, one column an option.
+
+So loops over the options of a decision run in vectors. Behind the last option there is room for
+one vector more, so that they may read on to the end of it. Columns that are products are kept as
+their parts: what belongs to the decision is multiplied into the factors of an agent, once a
+decision and not once an option.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from milepost.choice.columns import option_parts
+from milepost.choice.logarithms import exp, ln, ln_1_more
+from milepost.choice.scale import LOG, Scale, fill_gaps
+from milepost.choice.spreads import Floats, Ints, Spreads
+from milepost.kernels import fused_kernel, kernel, wide_kernel
+
+LANES = 8
+"""Options are taken in vectors of so many."""
+ABREAST = 4
+"""Rows are taken so many at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class OptionNumbers:
+    """What ln y of linear models is made of."""
+
+    powers: Floats
+    """δ^c, a row a depth; 0 for padding."""
+    parts: Floats
+    """Columns of the options; 0 for padding."""
+    context: Floats
+    """Columns of the decisions."""
+    part_of: Ints
+    """The row of `parts` that each utility has as a factor."""
+    context_of: Ints
+    """The row of `context` that it has as the other one."""
+    furthest: float
+    """The logarithm of the greatest difference."""
+
+
+def option_numbers(
+    spreads: Spreads,
+    scale: Scale,
+    depths: tuple[int, ...],
+    utilities: tuple[str, ...],
+    c: float,
+    ln_delta: Floats | None,
+) -> OptionNumbers:
+    """Return the numbers of decisions; `ln_delta` are ln δ, where they are there already."""
+    parts, context, part_of, context_of = option_parts(
+        utilities, spreads, scale, spare=LANES, rows=ABREAST
+    )
+    count = len(depths) or 1
+    powers = np.zeros((-(-count // ABREAST) * ABREAST, len(spreads.values) + LANES))
+    if ln_delta is None:
+        assert spreads.depth_values is not None
+        greatest = _fill_powers(
+            spreads.offsets,
+            spreads.values,
+            spreads.depth_values,
+            np.array([spreads.depths.index(depth) for depth in depths]),
+            scale.constant,
+            math.inf if scale.cap is None else scale.cap,
+            scale.tie_shift,
+            c,
+            powers,
+        )
+    else:
+        real = spreads.values > -np.inf
+        greatest = float(np.exp(ln_delta.max(initial=-np.inf, where=real[:, None])))
+        powers[:count, :-LANES] = np.where(real, np.exp(c * ln_delta.T), 0.0)
+    furthest = math.log(greatest) if greatest > 0.0 else -math.inf
+    return OptionNumbers(powers, parts, context, part_of, context_of, furthest)
+
+
+def runs_in_vectors(scale: Scale, spreads: Spreads) -> bool:
+    """Whether δ^c can be had from the values without the table of differences."""
+    return scale.difference == LOG and spreads.depth_values is not None
+
+
+@kernel
+def _fill_powers(
+    offsets: Ints,
+    values: Floats,
+    depth_values: Floats,
+    wanted: Ints,
+    constant: float,
+    cap: float,
+    tie_shift: float,
+    c: float,
+    powers: Floats,
+) -> float:
+    """Fill δ^c of the log scale at the depths wanted, as `milepost.choice.scale` has δ."""
+    depths = depth_values.shape[1]
+    most = 0
+    for decision in range(len(offsets) - 1):
+        most = max(most, offsets[decision + 1] - offsets[decision])
+    filled, delta = np.empty((depths, most)), np.empty(most)
+    greatest = 0.0
+    for decision in range(len(offsets) - 1):
+        start, size = offsets[decision], offsets[decision + 1] - offsets[decision]
+        fill_gaps(values, depth_values, start, size, filled)
+        for row in range(len(wanted)):
+            depth = wanted[row]
+            best = -math.inf
+            for i in range(size):
+                best = max(best, filled[depth, i])
+            top = math.copysign(math.log1p(abs(best) / constant), best)
+            _fill_delta(filled, depth, size, best, top, constant, cap, delta)
+            if tie_shift > 0.0 and depth == depths - 1:
+                for i in range(1, size):
+                    if filled[depth, i] == best:
+                        delta[i] = tie_shift
+            greatest = max(greatest, _raise(delta, size, c, powers, row, start))
+    return greatest
+
+
+@fused_kernel
+def _fill_delta(
+    filled: Floats,
+    depth: int,
+    size: int,
+    best: float,
+    top: float,
+    constant: float,
+    cap: float,
+    delta: Floats,
+) -> None:
+    """Fill the scaled differences of one decision at one depth; 0 for padding."""
+    least = best - cap
+    for i in range(size):
+        value = filled[depth, i]
+        kept = max(value, least)
+        log = ln_1_more(abs(kept) / constant)
+        below = max(top - (log if kept >= 0.0 else -log), 0.0)
+        delta[i] = below if -math.inf < value < best else 0.0
+
+
+@fused_kernel
+def _raise(delta: Floats, size: int, c: float, powers: Floats, row: int, start: int) -> float:
+    """Fill δ^c; return the greatest δ."""
+    for i in range(size):
+        power = exp(c * ln(delta[i]))
+        powers[row, start + i] = power if delta[i] > 0.0 else 0.0
+    greatest = 0.0
+    for i in range(size):
+        greatest = max(greatest, delta[i])
+    return greatest
+
+
+@wide_kernel
+def add_rows(
+    rows: Floats,
+    low: int,
+    high: int,
+    first: int,
+    width: int,
+    factors: Floats,
+    column: int,
+    out: Floats,
+) -> None:
+    """Add Σ factor × number of each option of a decision over some rows, four at a time."""
+    for k in range(low, high, ABREAST):
+        one, two = factors[k, column], factors[k + 1, column]
+        three, four = factors[k + 2, column], factors[k + 3, column]
+        for i in range(width):
+            out[i] += (
+                one * rows[k, first + i]
+                + two * rows[k + 1, first + i]
+                + three * rows[k + 2, first + i]
+                + four * rows[k + 3, first + i]
+            )
+
+
+@kernel
+def gather_factors(
+    context: Floats,
+    decision: int,
+    part_of: Ints,
+    context_of: Ints,
+    factors: Floats,
+    out: Floats,
+) -> None:
+    """Fill the factors of the parts in one decision from those of the utilities."""
+    out[:, :] = 0.0
+    for k in range(len(part_of)):
+        share, row = context[context_of[k], decision], part_of[k]
+        for j in range(factors.shape[1]):
+            out[row, j] += share * factors[k, j]
