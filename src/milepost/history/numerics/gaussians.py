@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import erfcx
 
-from milepost.kernels import fused_kernel, kernel
+from milepost.kernels import fused_kernel, inner_kernel, kernel
 
 _LOW = -26.0
 _HIGH = 4.0
@@ -72,7 +72,7 @@ def _tail_excess(x: float) -> float:
     return 1.0 / f
 
 
-@fused_kernel
+@inner_kernel
 def _in_table(x: float) -> float:
     """Return v(x) for -26 <= x < 4."""
     place = (x - _LOW) * _CELLS_A_UNIT
@@ -95,7 +95,7 @@ def ratio(x: float) -> float:
     return density(x) / below(x)
 
 
-@fused_kernel
+@inner_kernel
 def win_moments(x: float) -> tuple[float, float]:
     """Return v and w of a win at x = t - alpha."""
     if _LOW <= x < _HIGH:
@@ -161,7 +161,7 @@ def _is_narrow(t: float, alpha: float) -> bool:
     return alpha < 0.02 and alpha * t < 0.7
 
 
-@fused_kernel
+@inner_kernel
 def draw_moments(t: float, alpha: float) -> tuple[float, float]:
     """Return v and w of a draw."""
     sign = 1.0
