@@ -92,6 +92,7 @@ class System:
     ):  # fmt: skip
         self.graph, self.curvature, self.link, self.prior = graph, curvature, link, prior
         self.paths, self.ranges, self.in_parallel = paths, ranges, in_parallel
+        self.learns = paths.levelling or paths.leading or told is not None
         self.nodes, self.periods = len(link), len(graph.node_start) - 1
         self.spans = spans_of_lives(graph.player, graph.node_start, len(ranges))
         self.lives = _Lives(
@@ -139,7 +140,8 @@ class System:
         The square is summed as a sum of squares: no cancellation can make it negative.
         """
         graph, paths, periods = self.graph, self.paths, self.periods
-        path_image[:] = 0.0
+        if self.learns:
+            path_image[:] = 0.0
         level, lead = path[:periods], path[periods : 2 * periods]
         level_image, lead_image = path_image[:periods], path_image[periods : 2 * periods]
         squares: list[float] = [0.0] * (2 * len(self.ranges))
@@ -205,6 +207,8 @@ class System:
         z: Floats,
     ) -> float:  # fmt: skip
         """The same for the paths. One constant advantage counts once, though it stands often."""
+        if not self.learns:
+            return 0.0
         x += length * direction
         residual -= length * image
         z[:] = self.rest * residual
@@ -248,8 +252,9 @@ def solve(
     for iteration in range(MAX_ITERATIONS):
         if not size > 0.0:
             return Solution(x, paths, iteration, 0.0)
-        path *= share
-        path += path_z
+        if system.learns:
+            path *= share
+            path += path_z
         square = system.product(z, share, direction, image, path, path_image)
         length = size / square
         before = size
