@@ -53,6 +53,11 @@ def fused_kernel(function: Callable[_Arguments, _Answer]) -> Callable[_Arguments
     return _compiled(function, fastmath={"contract"})
 
 
+def inner_kernel(function: Callable[_Arguments, _Answer]) -> Callable[_Arguments, _Answer]:
+    """Compile a fused kernel into each kernel that calls it: for the few lines of an inner loop."""
+    return _compiled(function, fastmath={"contract"}, forceinline=True)
+
+
 def vector_kernel(function: Callable[_Arguments, _Answer]) -> Callable[_Arguments, _Answer]:
     """Compile a kernel whose sums may be taken in any order, so that they run in vectors."""
     return _compiled(function, fastmath={"reassoc", "contract"})

@@ -17,6 +17,7 @@ from milepost.history.numerics.gaussians import (
     draw_moments,
     log_below,
     log_draw,
+    log_z_parts,
     ratio,
     win_moments,
 )
@@ -51,6 +52,21 @@ def test_ratio_is_exact_from_80_sd_below_to_8_above() -> None:
     for x in np.concatenate([np.linspace(-80, 8, 3001), [-1e3, -1e6]]):
         exact = math.sqrt(2 / math.pi) / erfcx(-x / math.sqrt(2))
         assert ratio(x) == pytest.approx(exact, rel=1e-12)
+
+
+def test_the_last_number_before_the_end_of_the_table() -> None:
+    for x in (np.nextafter(4.0, 0.0), 4.0, -26.0, np.nextafter(-26.0, -30.0)):
+        exact = math.sqrt(2 / math.pi) / erfcx(-x / math.sqrt(2))
+        assert win_moments(float(x))[0] == pytest.approx(exact, rel=1e-12)
+
+
+def test_log_z_in_parts_is_log_z() -> None:
+    for t in np.concatenate([np.linspace(-12, 12, 401), [-40.0, 30.0]]):
+        for alpha in (1e-3, 0.02, 0.3, 1.0, 5.0):
+            a, b = log_z_parts(t, alpha, True)
+            assert a - math.log(b) == pytest.approx(log_draw(t, alpha), rel=1e-12, abs=1e-13)
+            a, b = log_z_parts(t, alpha, False)
+            assert a - math.log(b) == pytest.approx(log_ndtr(t - alpha), rel=1e-12, abs=1e-13)
 
 
 def test_win_moments_in_the_far_tail() -> None:

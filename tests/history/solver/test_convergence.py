@@ -105,7 +105,7 @@ def test_visits_note_the_stand_ins_that_are_worked_out_anew(own: bool) -> None:
         assert way(0, records.periods, notes=notes) == 0
         noted, anew = linear_model(state, **given, notes=notes), linear_model(state, **given)
         assert np.allclose(noted.system.curvature, anew.system.curvature, rtol=1e-6, atol=0.0)
-        assert np.allclose(noted.system.inverse, anew.system.inverse, rtol=1e-6, atol=0.0)
+        assert np.allclose(noted.system.lives.inverse, anew.system.lives.inverse, rtol=1e-6, atol=0.0)
         # in units of a game's precision times a thousandth of a point
         unit = 1e-3 * float(anew.system.curvature.max())
         assert np.allclose(noted.pull, anew.pull, rtol=0.0, atol=unit)

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import erfcx
 
-from milepost.kernels import fused_kernel, kernel
+from milepost.kernels import fused_kernel, inner_kernel, kernel
 
 _LOW = -26.0
 _HIGH = 4.0
@@ -36,7 +36,8 @@ def _ratio_table() -> npt.NDArray[np.float64]:
     v' = -v (v + x) gives all derivatives from v itself. The nearest complex zero of Phi lies 2.8
     from the real line, so with half a cell of 1/32 the series gains a factor 90 a term.
     """
-    cells = int((_HIGH - _LOW) * _CELLS_A_UNIT)
+    # One more: the place of a number just below the end may be rounded up to it.
+    cells = int((_HIGH - _LOW) * _CELLS_A_UNIT) + 1
     x = _LOW + (np.arange(cells) + 0.5) / _CELLS_A_UNIT
     table = np.zeros((cells, _DEGREE + 1))
     table[:, 0] = math.sqrt(2.0 / math.pi) / erfcx(-x / _ROOT_TWO)
@@ -72,7 +73,7 @@ def _tail_excess(x: float) -> float:
     return 1.0 / f
 
 
-@fused_kernel
+@inner_kernel
 def _in_table(x: float) -> float:
     """Return v(x) for -26 <= x < 4."""
     place = (x - _LOW) * _CELLS_A_UNIT
@@ -95,7 +96,7 @@ def ratio(x: float) -> float:
     return density(x) / below(x)
 
 
-@fused_kernel
+@inner_kernel
 def win_moments(x: float) -> tuple[float, float]:
     """Return v and w of a win at x = t - alpha."""
     if _LOW <= x < _HIGH:
@@ -161,7 +162,7 @@ def _is_narrow(t: float, alpha: float) -> bool:
     return alpha < 0.02 and alpha * t < 0.7
 
 
-@fused_kernel
+@inner_kernel
 def draw_moments(t: float, alpha: float) -> tuple[float, float]:
     """Return v and w of a draw."""
     sign = 1.0
@@ -210,6 +211,28 @@ def log_draw(t: float, alpha: float) -> float:
         return _narrow_draw(t, alpha)[0]
     scaled = 1.0 / ratio(d) - math.exp(-2.0 * alpha * t) / ratio(-s)
     return _LOG_DENSITY_AT_ZERO - 0.5 * d * d + math.log(scaled)
+
+
+@inner_kernel
+def log_z_parts(t: float, alpha: float, drawn: bool) -> tuple[float, float]:
+    """Return a and b > 0, of which a - log b is log Z of a game.
+
+    Where several logarithms are added up, their arguments can be multiplied first: one is enough.
+    """
+    if drawn:
+        t = abs(t)
+        d, s = alpha - t, alpha + t
+        if alpha >= 0.02 and _LOW <= d < _HIGH and s <= -_LOW:
+            # as in `draw_moments`
+            far = math.exp(-2.0 * alpha * t)
+            lower, upper = _in_table(d), _in_table(-s)
+            scale = lower * upper / (upper - far * lower)
+            return _LOG_DENSITY_AT_ZERO - 0.5 * d * d, scale
+        return log_draw(t, alpha), 1.0
+    x = t - alpha
+    if _LOW <= x < _HIGH:
+        return _LOG_DENSITY_AT_ZERO - 0.5 * x * x, _in_table(x)
+    return log_below(x), 1.0
 
 
 @fused_kernel

@@ -21,7 +21,7 @@ from milepost.history.records import Floats, Ints
 from milepost.history.solver.coarse import Coarse, coarse_of
 from milepost.history.ttt.graph import Graph, Indices, Longs, Signs
 from milepost.history.ttt.told import Told
-from milepost.kernels import fused_kernel, kernel
+from milepost.kernels import fused_kernel, kernel, vector_kernel
 
 Ranges = list[tuple[int, int]]
 """The periods that each worker takes."""
@@ -63,6 +63,25 @@ class Paths(NamedTuple):
     """Prior precision of the advantage."""
 
 
+class _Lives(NamedTuple):
+    """The lives as the preconditioner solves them.
+
+    No step of it asks whether there is a neighbour in time, which nobody could foresee: where there
+    is none, the node itself stands there, and counts for nothing.
+    """
+
+    past: Indices
+    """For each node, the player's node before it."""
+    future: Indices
+    """For each node, the player's node after it."""
+    inverse: Floats
+    """For each node, one over the pivot."""
+    factor: Floats
+    """For each node, what the node before it passes on."""
+    ahead: Floats
+    """For each node, what it passes on to the node after it."""
+
+
 class System:
     """The matrix H and its preconditioner, for a number of workers."""
 
@@ -73,13 +92,17 @@ class System:
     ):  # fmt: skip
         self.graph, self.curvature, self.link, self.prior = graph, curvature, link, prior
         self.paths, self.ranges, self.in_parallel = paths, ranges, in_parallel
+        self.learns = paths.levelling or paths.leading or told is not None
         self.nodes, self.periods = len(link), len(graph.node_start) - 1
-        self.lists = lists_of_lives(graph.previous, len(ranges))
-        self.inverse, self.factor = np.empty(self.nodes), np.zeros(self.nodes)
+        self.spans = spans_of_lives(graph.player, graph.node_start, len(ranges))
+        self.lives = _Lives(
+            np.empty(self.nodes, dtype=np.uint32), np.empty(self.nodes, dtype=np.uint32),
+            np.empty(self.nodes), np.empty(self.nodes), np.empty(self.nodes),
+        )  # fmt: skip
         in_parallel([
-            call(_factorise, nodes, graph.previous, graph.following, degree, link, prior,
-                 self.inverse, self.factor)
-            for nodes in self.lists
+            call(_factorise, spans, graph.previous, graph.following, degree, link, prior,
+                 self.lives)
+            for spans in self.spans
         ])  # fmt: skip
         self.rest = 1.0 / self._diagonals(lead_degree)
         self.told = told
@@ -117,7 +140,8 @@ class System:
         The square is summed as a sum of squares: no cancellation can make it negative.
         """
         graph, paths, periods = self.graph, self.paths, self.periods
-        path_image[:] = 0.0
+        if self.learns:
+            path_image[:] = 0.0
         level, lead = path[:periods], path[periods : 2 * periods]
         level_image, lead_image = path_image[:periods], path_image[periods : 2 * periods]
         squares: list[float] = [0.0] * (2 * len(self.ranges))
@@ -128,9 +152,9 @@ class System:
             for place, part in enumerate(self.ranges)
         ])  # fmt: skip
         self.in_parallel([
-            keep(squares, len(self.ranges) + place, _product_of_lives, nodes, graph.previous,
+            keep(squares, len(self.ranges) + place, _product_of_lives, spans, self.lives.past,
                  self.link, self.prior, direction, image)
-            for place, nodes in enumerate(self.lists)
+            for place, spans in enumerate(self.spans)
         ])  # fmt: skip
         total = sum(squares)
         if paths.levelling:
@@ -170,11 +194,11 @@ class System:
         z: Floats,
     ) -> float:  # fmt: skip
         """Go `length` along the direction, precondition the residual; return its size."""
-        sizes: list[float] = [0.0] * len(self.lists)
+        sizes: list[float] = [0.0] * len(self.spans)
         self.in_parallel([
-            keep(sizes, place, _advance, nodes, self.graph.previous, self.graph.following,
-                 self.inverse, self.factor, length, direction, image, x, residual, z)
-            for place, nodes in enumerate(self.lists)
+            keep(sizes, place, _advance, spans, self.lives, length, direction, image, x, residual,
+                 z)
+            for place, spans in enumerate(self.spans)
         ])  # fmt: skip
         return sum(sizes)
 
@@ -183,6 +207,8 @@ class System:
         z: Floats,
     ) -> float:  # fmt: skip
         """The same for the paths. One constant advantage counts once, though it stands often."""
+        if not self.learns:
+            return 0.0
         x += length * direction
         residual -= length * image
         z[:] = self.rest * residual
@@ -226,8 +252,9 @@ def solve(
     for iteration in range(MAX_ITERATIONS):
         if not size > 0.0:
             return Solution(x, paths, iteration, 0.0)
-        path *= share
-        path += path_z
+        if system.learns:
+            path *= share
+            path += path_z
         square = system.product(z, share, direction, image, path, path_image)
         length = size / square
         before = size
@@ -269,25 +296,31 @@ def keep(
     return task
 
 
-def lists_of_lives(previous: Ints, workers: int) -> list[Ints]:
-    """Deal the players out to the workers: for each the nodes of its players, in order of time."""
+def spans_of_lives(player: Ints, node_start: Longs, workers: int) -> list[Longs]:
+    """Deal the players out to the workers: for each the spans of nodes of its players, in time.
+
+    Each gets neighbouring players with about as many nodes in all. So its nodes of a period are
+    neighbours, and two workers hardly ever write to the same line of the cache.
+    """
+    nodes = len(player)
     if workers == 1:
-        return [np.arange(len(previous), dtype=np.int32)]
-    worker = np.empty(len(previous), dtype=np.int32)
-    _deal(previous, workers, worker)
-    return [np.flatnonzero(worker == w).astype(np.int32) for w in range(workers)]
+        return [np.array([[0, nodes]])]
+    shares = nodes * np.arange(1, workers) // workers
+    cuts = np.searchsorted(np.cumsum(np.bincount(player)), shares, side="right")
+    bounds = np.empty((len(node_start) - 1, workers + 1), dtype=np.int64)
+    bounds[:, 0], bounds[:, -1] = node_start[:-1], node_start[1:]
+    _cut_periods(player, node_start, cuts, bounds)
+    spans = [bounds[:, w : w + 2] for w in range(workers)]
+    return [np.ascontiguousarray(span[span[:, 0] < span[:, 1]]) for span in spans]
 
 
 @kernel
-def _deal(previous: Ints, workers: int, worker: Ints) -> None:
-    new = 0
-    for node in range(len(previous)):
-        before = previous[node]
-        if before < 0:
-            worker[node] = new % workers
-            new += 1
-        else:
-            worker[node] = worker[before]
+def _cut_periods(player: Ints, node_start: Longs, cuts: Longs, bounds: Longs) -> None:
+    for period in range(len(bounds)):
+        begin, end = node_start[period], node_start[period + 1]
+        for place in range(len(cuts)):
+            begin += np.searchsorted(player[begin:end], cuts[place])
+            bounds[period, place + 1] = begin
 
 
 def path_links(gaps: Floats, drift: float) -> Floats:
@@ -313,6 +346,15 @@ def _path_diagonal(link: Floats) -> Floats:
     return out
 
 
+@vector_kernel
+def _new_direction(
+    z: Floats, share: float, direction: Floats, image: Floats, begin: int, end: int
+) -> None:
+    for node in range(begin, end):
+        direction[node] = z[node] + share * direction[node]
+        image[node] = 0.0
+
+
 @fused_kernel
 def _product_of_games(
     first: Indices, second: Indices, mover: Signs, game_start: Longs, node_start: Longs, begin: int,
@@ -320,11 +362,11 @@ def _product_of_games(
     direction: Floats, image: Floats, lead_image: Floats,
 ) -> float:  # fmt: skip
     square = 0.0
-    for node in range(node_start[begin], node_start[end]):
-        direction[node] = z[node] + share * direction[node]
-        image[node] = 0.0
+    _new_direction(z, share, direction, image, node_start[begin], node_start[end])
     if not leading:
-        for game in range(game_start[begin], game_start[end]):
+        for place in range(game_start[begin], game_start[end]):
+            # Not signed: see `Indices`.
+            game = np.uint64(place)
             i, j = first[game], second[game]
             apart = direction[i] - direction[j]
             force = curvature[game] * apart
@@ -334,7 +376,8 @@ def _product_of_games(
         return square
     for period in range(begin, end):
         total = 0.0
-        for game in range(game_start[period], game_start[period + 1]):
+        for place in range(game_start[period], game_start[period + 1]):
+            game = np.uint64(place)
             i, j = first[game], second[game]
             apart = direction[i] - direction[j] + lead[period] * mover[game]
             force = curvature[game] * apart
@@ -346,23 +389,22 @@ def _product_of_games(
     return square
 
 
-@fused_kernel
+@vector_kernel
 def _product_of_lives(
-    nodes: Ints, previous: Ints, link: Floats, prior: float, direction: Floats, image: Floats
+    spans: Longs, past: Indices, link: Floats, prior: float, direction: Floats, image: Floats
 ) -> float:
     square = 0.0
-    for node in nodes:
-        before = previous[node]
-        if before < 0:
-            force = prior * direction[node]
-            image[node] += force
-            square += force * direction[node]
-        else:
-            apart = direction[node] - direction[before]
+    for span in range(len(spans)):
+        for place in range(spans[span, 0], spans[span, 1]):
+            node = np.uint64(place)
+            before, here = np.uint64(past[node]), direction[node]
+            # A newcomer stands before himself: nothing lies between, and his prior holds him.
+            apart = here - direction[before]
             force = link[node] * apart
-            image[node] += force
+            hold = prior if before == node else 0.0
+            image[node] += force + hold * here
             image[before] -= force
-            square += force * apart
+            square += force * apart + hold * here * here
     return square
 
 
@@ -384,45 +426,75 @@ def _product_of_level(
 
 @kernel
 def _factorise(
-    nodes: Ints, previous: Ints, following: Ints, degree: Floats, link: Floats, prior: float,
-    inverse: Floats, factor: Floats,
+    spans: Longs, previous: Ints, following: Ints, degree: Floats, link: Floats, prior: float,
+    lives: _Lives,
 ) -> None:  # fmt: skip
     """LDL' of the lives' tridiagonal blocks, in the form of a filter: nothing cancels."""
-    for node in nodes:
-        before = previous[node]
-        # `inverse` holds what is known so far until its node is followed.
-        if before < 0:
-            known = degree[node] + prior
-        else:
-            factor[node] = link[node] / (link[node] + inverse[before])
-            known = degree[node] + factor[node] * inverse[before]
-            inverse[before] = 1.0 / (inverse[before] + link[node])
-        inverse[node] = known
-    for node in nodes:
-        if following[node] < 0:
-            inverse[node] = 1.0 / inverse[node]
+    past, future, inverse, factor, ahead = lives
+    for span in range(len(spans)):
+        for node in range(spans[span, 0], spans[span, 1]):
+            before = previous[node]
+            # `inverse` holds what is known so far until its node is followed.
+            if before < 0:
+                past[node], factor[node] = node, 0.0
+                known = degree[node] + prior
+            else:
+                past[node] = before
+                factor[node] = link[node] / (link[node] + inverse[before])
+                known = degree[node] + factor[node] * inverse[before]
+                inverse[before] = 1.0 / (inverse[before] + link[node])
+                future[before], ahead[before] = node, factor[node]
+            inverse[node] = known
+    for span in range(len(spans)):
+        for node in range(spans[span, 0], spans[span, 1]):
+            if following[node] < 0:
+                inverse[node] = 1.0 / inverse[node]
+                future[node], ahead[node] = node, 0.0
+
+
+_BLOCK = 512
+"""So many nodes are gone through at once: their numbers stay in the nearest cache."""
+
+
+@vector_kernel
+def _go(
+    length: float, direction: Floats, image: Floats, x: Floats, residual: Floats, begin: int,
+    end: int,
+) -> None:  # fmt: skip
+    for node in range(begin, end):
+        x[node] += length * direction[node]
+        residual[node] -= length * image[node]
+
+
+@vector_kernel
+def _sum_of_products(a: Floats, b: Floats, begin: int, end: int) -> float:
+    total = 0.0
+    for node in range(begin, end):
+        total += a[node] * b[node]
+    return total
 
 
 @fused_kernel
 def _advance(
-    nodes: Ints, previous: Ints, following: Ints, inverse: Floats, factor: Floats, length: float,
-    direction: Floats, image: Floats, x: Floats, residual: Floats, z: Floats,
+    spans: Longs, lives: _Lives, length: float, direction: Floats, image: Floats, x: Floats,
+    residual: Floats, z: Floats,
 ) -> float:  # fmt: skip
+    past, future, inverse, factor, ahead = lives
     # forward along the lives
-    for node in nodes:
-        x[node] += length * direction[node]
-        left = residual[node] - length * image[node]
-        residual[node] = left
-        before = previous[node]
-        z[node] = left + factor[node] * z[before] if before >= 0 else left
+    for span in range(len(spans)):
+        for begin in range(spans[span, 0], spans[span, 1], _BLOCK):
+            end = min(begin + _BLOCK, spans[span, 1])
+            _go(length, direction, image, x, residual, begin, end)
+            for place in range(begin, end):
+                node = np.uint64(place)
+                z[node] = residual[node] + factor[node] * z[past[node]]
     # and back
     size = 0.0
-    for place in range(len(nodes) - 1, -1, -1):
-        node = nodes[place]
-        after = following[node]
-        solved = z[node] * inverse[node]
-        if after >= 0:
-            solved += factor[after] * z[after]
-        z[node] = solved
-        size += residual[node] * solved
+    for span in range(len(spans) - 1, -1, -1):
+        for end in range(spans[span, 1], spans[span, 0], -_BLOCK):
+            begin = max(end - _BLOCK, spans[span, 0])
+            for place in range(end - 1, begin - 1, -1):
+                node = np.uint64(place)
+                z[node] = z[node] * inverse[node] + ahead[node] * z[future[node]]
+            size += _sum_of_products(residual, z, begin, end)
     return size

@@ -19,13 +19,13 @@ import math
 
 import numpy as np
 
-from milepost.history.numerics.gaussians import log_below, log_draw
+from milepost.history.numerics.gaussians import log_below, log_z_parts
 from milepost.history.records import Floats
 from milepost.history.ttt.draw_factors import between_derivatives, greater_log_z, through_noise
 from milepost.history.ttt.graph import Chains, Graph
 from milepost.history.ttt.own_margins import TTTDState, both_factors
 from milepost.history.ttt.state import TTTState
-from milepost.kernels import kernel
+from milepost.kernels import fused_kernel, kernel
 
 
 def ttt_log_evidence(state: TTTState) -> float:
@@ -101,7 +101,7 @@ def chains_part(
     return total
 
 
-@kernel
+@fused_kernel
 def _games_part(
     graph: Graph, chains: Chains, message: Floats, margin: float, noise: float, advantage: Floats
 ) -> float:
@@ -111,7 +111,8 @@ def _games_part(
     for period in range(len(graph.game_start) - 1):
         lost = 0.0
         part = 0.0
-        for game in range(graph.game_start[period], graph.game_start[period + 1]):
+        for place in range(graph.game_start[period], graph.game_start[period + 1]):
+            game = np.uint64(place)
             i, j = first[game], second[game]
             weight = weights[game] if len(weights) else 1.0
             own = min(weight, 1.0)
@@ -119,16 +120,26 @@ def _games_part(
             tau_i = belief[i, 1] - own * message[game, 1]
             pi_j = belief[j, 0] - own * message[game, 2]
             tau_j = belief[j, 1] - own * message[game, 3]
-            c = math.sqrt(1.0 / pi_i + 1.0 / pi_j + noise)
-            t = (tau_i / pi_i - tau_j / pi_j + advantage[period] * mover[game]) / c
-            log_z = log_draw(t, margin / c) if drawn[game] else log_below(t - margin / c)
-            log_z -= log_partition_change(pi_i, tau_i, message[game, 0], message[game, 1])
-            log_z -= log_partition_change(pi_j, tau_j, message[game, 2], message[game, 3])
+            v_i, v_j = 1.0 / pi_i, 1.0 / pi_j
+            m_i, m_j = tau_i * v_i, tau_j * v_j
+            scale = 1.0 / math.sqrt(v_i + v_j + noise)
+            t = (m_i - m_j + advantage[period] * mover[game]) * scale
+            exponent, over = log_z_parts(t, margin * scale, drawn[game])
+            # minus what both messages change (`log_partition_change`), all logarithms in one
+            more_i, more_j = message[game, 0], message[game, 2]
+            news_i, news_j = message[game, 1] - more_i * m_i, message[game, 3] - more_j * m_j
+            moved = m_i * (message[game, 1] + news_i) + m_j * (message[game, 3] + news_j)
+            moved += news_i * news_i / (pi_i + more_i) + news_j * news_j / (pi_j + more_j)
+            grown_i, grown_j = 1.0 + more_i * v_i, 1.0 + more_j * v_j
+            # An improper belief has no logarithm: two of them must not make a proper one.
+            grown = grown_i * grown_j if grown_i > 0.0 else np.nan
+            moved += math.log(over * over / grown)
+            log_z = exponent - 0.5 * moved
             # Millions of terms: compensated summation (Kahan) keeps them all.
             term = weight * log_z - lost
-            grown = part + term
-            lost = (grown - part) - term
-            part = grown
+            after = part + term
+            lost = (after - part) - term
+            part = after
         total += part
     return total
 

@@ -44,6 +44,8 @@ class Graph(NamedTuple):
     """For each node, the player's node after it; -1 = none."""
     elapsed: Floats
     """For each node, the time since the node before it."""
+    player: Ints
+    """For each node, its player; they rise within a period."""
 
 
 class Chains(NamedTuple):
@@ -94,7 +96,7 @@ def graph_of(records: Records) -> Graph:
         records.first.view(np.uint32), records.second.view(np.uint32), records.drawn,
         records.mover, records.weight,
         records.game_start, records.node_start, records.previous, records.following,
-        records.elapsed,
+        records.elapsed, records.node_player,
     )  # fmt: skip
 
 

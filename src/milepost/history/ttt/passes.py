@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from milepost.history.numerics.gaussians import draw_moments, win_moments
 from milepost.history.records import Floats
 from milepost.history.ttt.graph import Bools, Graph, Indices, Notes, Signs, Sums
-from milepost.kernels import fused_kernel, kernel
+from milepost.kernels import fused_kernel, inner_kernel, kernel
 
 
-@fused_kernel
+@inner_kernel
 def _messages(
     pi_i: float, tau_i: float, pi_j: float, tau_j: float, lead: float, drawn: bool, margin: float,
     noise: float,
@@ -63,7 +65,9 @@ def pass_games(
 ) -> int:  # fmt: skip
     """Visit the games from `begin` to before `end`; return how many cavities were improper."""
     skipped = 0
-    for game in range(begin, end, step):
+    for place in range(begin, end, step):
+        # Not signed: see `Indices`.
+        game = np.uint64(place)
         i, j = first[game], second[game]
         # cavity: the belief without this game's own message
         pi_i, tau_i = belief[i, 0] - message[game, 0], belief[i, 1] - message[game, 1]
@@ -94,7 +98,8 @@ def pass_and_note(
     """
     skipped = 0
     lead_degree, lead_pull = 0.0, 0.0
-    for game in range(begin, end, step):
+    for place in range(begin, end, step):
+        game = np.uint64(place)
         i, j = first[game], second[game]
         pi_i, tau_i = belief[i, 0] - message[game, 0], belief[i, 1] - message[game, 1]
         pi_j, tau_j = belief[j, 0] - message[game, 2], belief[j, 1] - message[game, 3]
