@@ -22,6 +22,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from milepost.games.pgn.coded import Coded
 from milepost.games.players.names import name_signatures
 from milepost.tables import GAMES
 
@@ -42,18 +43,23 @@ class SeenDigests:
         self, digests: NDArray[np.uint64], places: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """Return where each digest was first seen, -1 if never, and remember the new ones."""
-        found = np.full(len(digests), _NONE, dtype=np.int64)
-        for known, where in self._runs:
-            index = np.minimum(np.searchsorted(known, digests), len(known) - 1)
-            hit = (known[index] == digests) & (found == _NONE)
-            found[hit] = where[index[hit]]
-        unique, first = np.unique(digests, return_index=True)
+        order = np.argsort(digests, kind="stable")
+        ordered = digests[order]
+        begins = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])
+        unique = ordered[begins]
         # Within this batch the earliest one is the first.
-        earliest = places[first[np.searchsorted(unique, digests)]]
-        found = np.where((found == _NONE) & (earliest != places), earliest, found)
-        fresh = found[first] == _NONE
+        firsts = earliest = places[order[begins]]
+        fresh = np.ones(len(unique), dtype=np.bool_)
+        for known, where in self._runs:
+            index = np.minimum(np.searchsorted(known, unique), len(known) - 1)
+            hit = (known[index] == unique) & fresh
+            firsts = np.where(hit, where[index], firsts)
+            fresh &= ~hit
+        found = np.empty(len(digests), dtype=np.int64)
+        found[order] = np.repeat(firsts, np.diff(np.append(begins, len(ordered))))
+        found[found == places] = _NONE
         if fresh.any():
-            self._runs.append((unique[fresh], places[first[fresh]]))
+            self._runs.append((unique[fresh], earliest[fresh]))
             while len(self._runs) > 1 and len(self._runs[-1][0]) * 2 > len(self._runs[-2][0]):
                 self._merge_last()
         return found
@@ -83,7 +89,7 @@ class DuplicateFinder:
     def __init__(self) -> None:
         self._seen: defaultdict[int, SeenDigests] = defaultdict(SeenDigests)
         self._kept_for: dict[int, int] = {}
-        self._known = pl.DataFrame(schema={"name": pl.String, "signed": pl.String})
+        self._known = pl.DataFrame(schema={"name": pl.String, "signed": pl.UInt64})
 
     def find(self, games: pl.DataFrame, first_place: int) -> Iterator[Duplicate]:
         """Yield the games of this frame that came before, in this frame or an earlier one.
@@ -95,13 +101,7 @@ class DuplicateFinder:
         first_place
             The place of the first of them in the order of all games.
         """
-        known = self._signatures_of(games)
-        signed = games.with_row_index("_row").with_columns(
-            games.select(pl.col(side).alias("name"))
-            .join(known, on="name", how="left", maintain_order="left")["signed"]
-            .alias(f"_{side}")
-            for side in ("white", "black")
-        )
+        signed = games.with_row_index("_row").with_columns(self._signatures_of(games))
         found: dict[int, tuple[int, str]] = {}
         rules = self._rules(games.columns)
         for number, (rule, condition, columns) in enumerate(rules):
@@ -116,14 +116,19 @@ class DuplicateFinder:
             self._kept_for[place] = self._kept_for.get(first, first)
             yield Duplicate(place, self._kept_for[place], rule)
 
-    def _signatures_of(self, games: pl.DataFrame) -> pl.DataFrame:
-        """Names and what sources agree on of them; each is worked out once."""
-        names = pl.concat([games["white"], games["black"].alias("white")]).unique()
-        new = names.filter(~names.is_in(self._known["name"].implode()))
+    def _signatures_of(self, games: pl.DataFrame) -> list[pl.Series]:
+        """Digests of what sources agree on of the names; each name is looked at once."""
+        names = Coded.of_rows(pl.concat([games["white"], games["black"].alias("white")]))
+        different = names.values.alias("name").to_frame()
+        new = different.join(self._known, on="name", how="anti").drop_nulls()["name"]
         if len(new):
             signed = pl.DataFrame({"name": new, "signed": name_signatures(new)})
-            self._known = pl.concat([self._known, signed])
-        return self._known
+            # A null's digest would be that of a name.
+            digest = pl.when(pl.col("signed").is_not_null()).then(pl.col("signed").hash())
+            self._known = pl.concat([self._known, signed.with_columns(digest.alias("signed"))])
+        known = different.join(self._known, on="name", how="left", maintain_order="left")["signed"]
+        both = known.gather(names.codes)
+        return [both[: len(games)].alias("_white"), both[len(games) :].alias("_black")]
 
     @staticmethod
     def _rules(columns: list[str]) -> Iterator[tuple[str, pl.Expr, list[str]]]:

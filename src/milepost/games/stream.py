@@ -1,8 +1,8 @@
 """From PGN sources to tables of any length, in bounded memory: the one way all commands go.
 
 First every stretch of the sources is read, in several processes, and its tables are kept in a work
-folder. Then two passes over those: one counts names and finds duplicates, one hands out the games
-that are kept, with their players' keys.
+folder; names are counted and duplicates found on the way. Then the games that are kept are handed
+out, with their players' keys.
 """
 
 from __future__ import annotations
@@ -150,7 +150,6 @@ class GameStream:
     def __enter__(self) -> GameStream:
         try:
             self._gather()
-            self._count()
         except BaseException:
             self._leave(failed=True)
             raise
@@ -178,10 +177,22 @@ class GameStream:
             tasks = cut_chunks(self.sources, self._reading)
         else:
             tasks = cut_batches(self.sources, self._reading, games=self._batch_games)
-        for _ in run_tasks(tasks, self._read, self._folder, workers=self._processes()):
+        names = NameCounts()
+        finder = DuplicateFinder()
+        place = 0
+        for task in run_tasks(tasks, self._read, self._folder, workers=self._processes()):
             self._tasks += 1
+            games = self._folder.get(task.number, "games")
+            names.add(games)
+            for duplicate in finder.find(games, place):
+                self._dropped[duplicate.place] = (duplicate.first, duplicate.rule)
+            place += len(games)
+            errors = self._folder.get(task.number, "errors")
+            kinds = errors.unique(["source", "line", "kind"])["kind"] if len(errors) else []
+            self.summary.findings.update(kinds)
         self.summary.files = len(self.sources)
         self.summary.games = self._reading.games
+        self._settle(names)
 
     def _processes(self) -> int:
         """How many processes to read with: a small input is read before others have started."""
@@ -190,18 +201,8 @@ class GameStream:
         known = sum(size or 0 for size in sizes) * (_PACKED if packed else 1)
         return self._workers if None in sizes or known >= _WORTH_PROCESSES else 1
 
-    def _count(self) -> None:
-        names = NameCounts()
-        finder = DuplicateFinder()
-        place = 0
-        for number in range(self._tasks):
-            games = self._folder.get(number, "games")
-            names.add(games)
-            for duplicate in finder.find(games, place):
-                self._dropped[duplicate.place] = (duplicate.first, duplicate.rule)
-            place += len(games)
-            kinds = self._folder.get(number, "errors").unique(["source", "line", "kind"])["kind"]
-            self.summary.findings.update(kinds.to_list())
+    def _settle(self, names: NameCounts) -> None:
+        """Find out who is who, once all names are known."""
         self.summary.findings["unreadable"] += len(self._reading.failures)
         self.summary.findings["duplicate"] = len(self._dropped)
         if not self._players_given:

@@ -32,6 +32,8 @@ from milepost.io.sources import Readable, Source
 
 Frames = dict[str, pl.DataFrame]
 
+_HELD_BYTES = 32 << 20
+"""So much of the latest tables stays in memory too: most jobs never read a shard again."""
 _LOOK_SECONDS = 0.2
 """How often it is looked whether the user has interrupted."""
 
@@ -67,6 +69,8 @@ class WorkFolder:
         self.resumed = 0
         self.kept = str(output) != "-"
         self._lock: Lock | None = None
+        self._held: dict[int, Frames] = {}
+        self._held_bytes = 0
         text = json.dumps({"version": __version__, **identity}, sort_keys=True, default=str)
         wanted = hashlib.sha256(text.encode("utf-8")).hexdigest()
         if not self.kept:
@@ -88,8 +92,8 @@ class WorkFolder:
         self.resumed = len(list(self.path.glob("*.done")))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Workers get the folder without the lock, which is the parent's."""
-        return {**self.__dict__, "_lock": None}
+        """Workers get the folder without the lock, which is the parent's, and without tables."""
+        return {**self.__dict__, "_lock": None, "_held": {}, "_held_bytes": 0}
 
     def is_done(self, number: int) -> bool:
         """Whether the shards of a task are there and whole."""
@@ -104,9 +108,19 @@ class WorkFolder:
             (self.path / f"{number:07d}.done").touch()
         except OSError as error:
             raise cannot_write(self.path, error) from error
+        self._hold(number, frames)
+
+    def _hold(self, number: int, frames: Frames) -> None:
+        self._held[number] = frames
+        self._held_bytes += _bytes_of(frames)
+        while self._held_bytes > _HELD_BYTES:
+            first = next(iter(self._held))
+            self._held_bytes -= _bytes_of(self._held.pop(first))
 
     def get(self, number: int, name: str) -> pl.DataFrame:
         """Return one table of a task."""
+        if number in self._held:
+            return self._held[number][name]
         return pl.read_ipc(self.path / f"{number:07d}.{name}.arrow")
 
     def close(self) -> None:
@@ -118,6 +132,10 @@ class WorkFolder:
         """Throw the shards away: the output is there."""
         self.close()
         shutil.rmtree(self.path, ignore_errors=True)
+
+
+def _bytes_of(frames: Frames) -> int:
+    return int(sum(frame.estimated_size() for frame in frames.values()))
 
 
 def run_tasks(

@@ -20,8 +20,9 @@ from tests.games.pgn.test_mutated import DAMAGES
 from milepost.games.pgn import blocks, scan_kernel
 from milepost.games.pgn.blocks import Block, Reading, cut_chunks, scan_blocks
 from milepost.games.pgn.boundaries import Found, find_games
+from milepost.games.pgn.coded import spread
 from milepost.games.pgn.movetext import last_move_numbers
-from milepost.games.pgn.tags import HEADER_TAGS, tag_columns
+from milepost.games.pgn.tags import HEADER_TAGS, code_tags
 from milepost.io.sources import find_sources
 
 NAME = scan_kernel.__name__
@@ -51,11 +52,15 @@ def headers(text: bytes) -> list[Any]:
     """All that a reader of headers takes from a text."""
 
     def of_block(block: Block) -> list[Any]:
-        columns, doubts = tag_columns(block, HEADER_TAGS)
-        values = {name: column.to_list() for name, column in columns.items()}
-        return [block.text, values, doubts, last_move_numbers(block).tolist()]
+        return [block.text, last_move_numbers(block).tolist(), *tags_of([block])]
 
-    return [of_block(block) for block in scan_blocks(io.BytesIO(text), block_bytes=40_000)]
+    blocks = [*scan_blocks(io.BytesIO(text), block_bytes=40_000)]
+    return [[of_block(block) for block in blocks], tags_of(blocks)]
+
+
+def tags_of(blocks: list[Block]) -> list[Any]:
+    columns, doubts = code_tags(blocks, HEADER_TAGS)
+    return [spread(columns).to_dict(as_series=False), doubts]
 
 
 def both(function: Callable[[bytes], list[Any]], text: bytes) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Tags: `parse_tags` by hand, `tag_columns` against it and against python-chess."""
+"""Tags: `parse_tags` by hand, `code_tags` against it and against python-chess."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from milepost.games.pgn.blocks import scan_blocks
-from milepost.games.pgn.tags import TAG_COLUMNS, decode, parse_tags, tag_columns
+from milepost.games.pgn.coded import decode, spread
+from milepost.games.pgn.tags import TAG_COLUMNS, code_tags, parse_tags
 
 
 def columns_by_game(data: bytes, **options: int) -> list[dict[str, str]]:
-    """The tags of each game as `tag_columns` gives them, without the missing ones."""
+    """The tags of each game as `code_tags` gives them, without the missing ones."""
     found = []
     for block in scan_blocks(io.BytesIO(data), **options):
-        columns, _ = tag_columns(block)
-        for number in range(len(block)):
-            row = {name: column[number] for name, column in columns.items()}
-            found.append({name: value for name, value in row.items() if value is not None})
+        columns, _ = code_tags([block])
+        found += [
+            {name: value for name, value in row.items() if value is not None}
+            for row in spread(columns).to_dicts()
+        ]
     return found
 
 
@@ -98,17 +100,14 @@ def test_columns_of_a_header_cut_at_the_end_of_the_file(name: str, rest: str) ->
 def test_tag_that_cannot_be_read_is_reported_by_game() -> None:
     good, bad = b'[Event "x"]\n\n1. e4 *\n\n', b'[Event "y"]\n[Site "unclosed\n\n1. e4 *\n\n'
     block = next(scan_blocks(io.BytesIO(good + bad + good)))
-    _, doubts = tag_columns(block)
+    _, doubts = code_tags([block])
     assert doubts == {1: ['unreadable tag: [Site "unclosed']}
 
 
 def test_columns_of_some_names_only() -> None:
     (block,) = scan_blocks(io.BytesIO(b'[Event "x"]\n[Site "s"]\n[Round "3"]\n\n1. e4 *\n'))
-    columns, _ = tag_columns(block, ["Round", "White"])
-    assert {name: column.to_list() for name, column in columns.items()} == {
-        "Round": ["3"],
-        "White": [None],
-    }
+    columns, _ = code_tags([block], ["Round", "White"])
+    assert spread(columns).to_dict(as_series=False) == {"Round": ["3"], "White": [None]}
 
 
 def test_several_tags_on_a_line() -> None:

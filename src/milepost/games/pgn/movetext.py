@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from milepost.games.pgn.blocks import Block
 from milepost.games.pgn.boundaries import Positions, comment_is_open, scan_kernel
-from milepost.games.pgn.tags import decode
+from milepost.games.pgn.coded import decode
 
 # So many digits at most: longer numbers are damage, and would not fit the columns.
 _CLOCK = re.compile(r"\[%(clk|emt)\s+(\d{1,6}):(\d{1,6}):(\d{1,6}(?:\.\d*)?)\s*\]")

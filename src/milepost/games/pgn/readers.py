@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from milepost.games.pgn.blocks import Batch, Block, Chunk
+from milepost.games.pgn.coded import Coded, spread
 from milepost.games.pgn.movetext import (
     Mainline,
     Record,
@@ -18,8 +19,8 @@ from milepost.games.pgn.movetext import (
     read_moves,
     result_token,
 )
-from milepost.games.pgn.tags import HEADER_TAGS, TAG_COLUMNS, parse_tags, tag_columns
-from milepost.games.pgn.tidy import RESULTS, tidy_tags, variant_of
+from milepost.games.pgn.tags import HEADER_TAGS, TAG_COLUMNS, code_tags, parse_tags
+from milepost.games.pgn.tidy import RESULTS, tidy_columns, tidy_tags, variant_of
 from milepost.games.turns.replay import TurnRecorder, book_plies_of, replayed_frame
 from milepost.io.work import Frames
 from milepost.tables import ERRORS, GAMES
@@ -246,22 +247,21 @@ def read_headers(batch: Batch) -> Frames:
     dict
         `games`, with the columns `HEADER_COLUMNS`, and `errors`.
     """
-    pieces = []
-    doubts: dict[int, list[str]] = {}
-    games_before = 0
     blocks = [chunk.block() for chunk in batch.chunks]
-    for chunk, block in zip(batch.chunks, blocks, strict=True):
-        columns, doubtful = tag_columns(block, HEADER_TAGS)
-        doubts |= {games_before + number: reasons for number, reasons in doubtful.items()}
-        games_before += len(block)
-        found = {TAG_COLUMNS[name]: column for name, column in columns.items()}
-        found["full_moves"] = pl.Series(last_move_numbers(block), dtype=pl.Int32)
-        found["line"] = pl.Series(block.lines, dtype=pl.Int64)
-        found["source"] = pl.Series([chunk.source]).new_from_index(0, len(block))
-        pieces.append(pl.DataFrame(found))
-    raw = pl.concat(pieces)
-    tokens = _result_tokens(raw["result"], blocks)
-    games = tidy_tags(raw.with_columns(_variants(raw["variant"]), tokens))
+    columns, doubts = code_tags(blocks, HEADER_TAGS)
+    raw = {TAG_COLUMNS[name]: column for name, column in columns.items()}
+    sizes = [*map(len, blocks)]
+    raw["variant"] = _variants(raw["variant"])
+    raw["result_token"] = _result_tokens(raw["result"], blocks)
+    raw["source"] = Coded(
+        pl.Series([chunk.source for chunk in batch.chunks], dtype=pl.String),
+        np.repeat(np.arange(len(sizes), dtype=np.uint32), sizes),
+    )
+    tidy = tidy_columns(raw)
+    games = spread({name: tidy[name] for name in HEADER_COLUMNS if name in tidy}).with_columns(
+        pl.Series("full_moves", np.concatenate([*map(last_move_numbers, blocks)]), pl.Int32),
+        pl.Series("line", np.concatenate([block.lines for block in blocks]), pl.Int64),
+    )
 
     about = ["source", "line", "white", "black", "event", "date"]
     errors = []
@@ -282,21 +282,22 @@ def read_headers(batch: Batch) -> Frames:
     return {"games": kept.select(HEADER_COLUMNS), "errors": errors_table(errors)}
 
 
-def _result_tokens(results: pl.Series, blocks: list[Block]) -> pl.Series:
+def _result_tokens(results: Coded, blocks: list[Block]) -> Coded:
     """The result behind the moves, looked at only where the tags give none."""
-    tokens = pl.Series("result_token", dtype=pl.String).extend_constant(None, len(results))
-    unsettled = (~results.is_in(RESULTS).fill_null(False)).arg_true().to_numpy()
-    if not len(unsettled):
-        return tokens
+    settled = results.values.is_in(RESULTS).fill_null(False).to_numpy()
+    tokens = pl.Series([None, *RESULTS, "*"], dtype=pl.String)
+    code_of = {token: code for code, token in enumerate(tokens)}
+    codes = np.zeros(len(results.codes), dtype=np.uint32)
+    unsettled = np.flatnonzero(~settled[results.codes])
     begins = np.cumsum([0, *map(len, blocks)])
-    found: list[str | None] = []
     for block, begin, end in zip(blocks, begins, begins[1:], strict=False):
         ends = block.ends
-        here = (unsettled[(unsettled >= begin) & (unsettled < end)] - begin).tolist()
-        found += [result_token(block.text[block.movetexts[n] : ends[n]]) for n in here]
-    return tokens.scatter(unsettled, pl.Series(found, dtype=pl.String))
+        for game in unsettled[(unsettled >= begin) & (unsettled < end)] - begin:
+            token = result_token(block.text[int(block.movetexts[game]) : int(ends[game])])
+            codes[begin + game] = code_of[token]
+    return Coded(tokens, codes)
 
 
-def _variants(tags: pl.Series) -> pl.Series:
-    known = {tag: variant_of(tag) for tag in tags.unique().to_list()}
-    return tags.replace_strict(known, return_dtype=pl.String)
+def _variants(tags: Coded) -> Coded:
+    variants = [variant_of(tag) for tag in tags.values.to_list()]
+    return Coded(pl.Series(variants, dtype=pl.String), tags.codes)

@@ -1,8 +1,8 @@
 """The tag pairs of PGN games, read one game at a time or for a whole block of games at once.
 
-`parse_tags` is the rule. `tag_columns` gives the same values column by column with array
-operations over the block's bytes; every game in which it meets a line that is not of the plain form
-``[Name "value"]`` it hands to `parse_tags`.
+`parse_tags` is the rule. `code_tags` gives the same values column by column with array operations
+over the blocks' bytes, or by compiled code; every game in which it meets a line that is not of the
+plain form ``[Name "value"]`` it hands to `parse_tags`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from milepost.games.pgn.blocks import Block
 from milepost.games.pgn.boundaries import Positions, scan_kernel
+from milepost.games.pgn.coded import Coded, decode, texts
 
 TAG_COLUMNS = {
     "Event": "event",
@@ -61,14 +62,6 @@ _STRICT_PAIR = re.compile(rb"\[\s*(" + _NAME + rb')\s+"([^"\\]*+(?:\\.[^"\\]*+)*
 _LOOSE_LINE = re.compile(rb"\[\s*(" + _NAME + rb')\s+"(.*)"\s*\]\s*')
 
 
-def decode(value: bytes) -> str:
-    """Return bytes as text: UTF-8 where they are valid UTF-8, else Latin-1."""
-    try:
-        return value.decode("utf-8")
-    except UnicodeDecodeError:
-        return value.decode("latin-1")
-
-
 def parse_tags(header: bytes) -> tuple[dict[str, str], list[str]]:
     """Return the tags of one game's header, and what is doubtful about it, in words.
 
@@ -102,40 +95,64 @@ def parse_tags(header: bytes) -> tuple[dict[str, str], list[str]]:
     return tags, doubts
 
 
-def tag_columns(
-    block: Block, names: Sequence[str] = tuple(TAG_COLUMNS)
-) -> tuple[dict[str, pl.Series], dict[int, list[str]]]:
-    """Return the values of the named tags for every game of a block; a missing tag is null.
+def code_tags(
+    blocks: Sequence[Block], names: Sequence[str] = tuple(TAG_COLUMNS)
+) -> tuple[dict[str, Coded], dict[int, list[str]]]:
+    """Return the values of the named tags for every game of some blocks; a missing tag is null.
 
     Returns
     -------
     columns
         A text column for each name.
     doubts
-        What `parse_tags` found doubtful, by number of the game in the block.
+        What `parse_tags` found doubtful, by number of the game in all blocks.
     """
-    odd = np.zeros(len(block), dtype=np.bool_)
-    if block.tag_starts is None or block.tag_ends is None:
-        odd[:] = True
-        values = pl.Series(dtype=pl.String).extend_constant(None, len(block) * len(names))
-    elif (compiled := scan_kernel()) is not None:
-        values = _values_by(compiled, block, block.tag_starts, block.tag_ends, names, odd)
+    odd = np.zeros(sum(map(len, blocks)), dtype=np.bool_)
+    if (compiled := scan_kernel()) is not None:
+        columns = _columns_by(compiled, blocks, names, odd)
     else:
-        values = _plain_values(block, block.tag_starts, block.tag_ends, names, odd)
+        columns = _plain_columns(blocks, names, odd)
 
-    odd_games = np.flatnonzero(odd).tolist()
-    parsed = {
-        number: parse_tags(block.text[block.starts[number] : block.movetexts[number]])
-        for number in odd_games
-    }
-    columns: dict[str, pl.Series] = {}
-    for place, name in enumerate(names):
-        column = values[place * len(block) : (place + 1) * len(block)]
-        if odd_games:
-            theirs = [parsed[number][0].get(name) for number in odd_games]
-            column = column.scatter(odd_games, pl.Series(theirs, dtype=pl.String))
-        columns[name] = column
+    first = 0
+    parsed: dict[int, tuple[dict[str, str], list[str]]] = {}
+    for block in blocks:
+        for game in np.flatnonzero(odd[first : first + len(block)]).tolist():
+            header = block.text[int(block.starts[game]) : int(block.movetexts[game])]
+            parsed[first + game] = parse_tags(header)
+        first += len(block)
+    if parsed:
+        games = np.fromiter(parsed, dtype=np.int64, count=len(parsed))
+        for name, column in columns.items():
+            theirs = Coded.of_rows(
+                pl.Series([tags.get(name) for tags, _ in parsed.values()], dtype=pl.String)
+            )
+            column.codes[games] = theirs.codes + np.uint32(len(column.values))
+            columns[name] = Coded(pl.concat([column.values, theirs.values]), column.codes)
     return columns, {number: doubts for number, (_, doubts) in parsed.items() if doubts}
+
+
+def _plain_columns(
+    blocks: Sequence[Block], names: Sequence[str], odd: NDArray[np.bool_]
+) -> dict[str, Coded]:
+    """Return the values of plain tag lines; games with others are marked in `odd`."""
+    pieces: list[list[Any]] = [[] for _ in names]
+    first = 0
+    for block in blocks:
+        games, behind = len(block), first + len(block)
+        if block.tag_starts is None or block.tag_ends is None:
+            odd[first:behind] = True
+            values = pa.nulls(games * len(names), pa.large_binary())
+        else:
+            values = _plain_values(
+                block, block.tag_starts, block.tag_ends, names, odd[first:behind]
+            )
+        for place, piece in enumerate(pieces):
+            piece.append(values.slice(place * games, games))
+        first = behind
+    return {
+        name: Coded.of_arrow(pa.chunked_array(piece, pa.large_binary()).combine_chunks())
+        for name, piece in zip(names, pieces, strict=True)
+    }
 
 
 def _plain_values(
@@ -144,7 +161,7 @@ def _plain_values(
     line_ends: Positions,
     names: Sequence[str],
     odd: NDArray[np.bool_],
-) -> pl.Series:
+) -> Any:
     """Cut out the values of plain tag lines: first those of the first name for every game.
 
     Games with a tag line of another form are marked in `odd`.
@@ -193,26 +210,30 @@ def _plain_values(
     return _taken(text, offsets, place)
 
 
-def _values_by(
-    compiled: Any,
-    block: Block,
-    line_starts: Positions,
-    line_ends: Positions,
-    names: Sequence[str],
-    odd: NDArray[np.bool_],
-) -> pl.Series:
-    """Do what `_plain_values` does by the compiled scan."""
-    odd[:] = b"\t" in block.text
-    wanted = [f"{name} ".encode("ascii") for name in names]
-    offsets: Positions = np.empty(2 * len(line_starts) + 2, dtype=np.int64)
-    place: Positions = np.full(len(block) * len(names), -1, dtype=np.int64)
-    count = compiled.find_values(
-        np.frombuffer(block.text, dtype=np.uint8), block.starts, line_starts, line_ends,
-        np.frombuffer(b"".join(wanted), dtype=np.uint8), np.cumsum([*map(len, wanted)]),
-        _LONGEST_HEAD, offsets, place, odd,
-    )  # fmt: skip
-    offsets[2 * count : 2 * count + 2] = len(block.text)
-    return _taken(block.text, offsets[: 2 * count + 2], place)
+def _columns_by(
+    compiled: Any, blocks: Sequence[Block], names: Sequence[str], odd: NDArray[np.bool_]
+) -> dict[str, Coded]:
+    """Do what `_plain_columns` does by the compiled scan."""
+    table = compiled.TagValues(names, blocks)
+    first = 0
+    for block in blocks:
+        here = odd[first : first + len(block)]
+        if block.tag_starts is None or b"\t" in block.text:
+            here[:] = True
+        else:
+            table.add(block, first, here)
+        first += len(block)
+    values = table.values()
+    spans = pa.LargeBinaryArray.from_buffers(
+        pa.large_binary(),
+        len(values.offsets) - 1,
+        [None, pa.py_buffer(values.offsets), pa.py_buffer(values.text)],
+    )
+    known = texts(spans, nulls=1)
+    return {
+        name: Coded(known.gather(values.of_name[place]), table.codes[place])
+        for place, name in enumerate(names)
+    }
 
 
 def _game_of(games: Positions, lines: Positions) -> Positions:
@@ -227,18 +248,11 @@ def _words(text: bytes, positions: Positions) -> NDArray[np.uint64]:
     return np.asarray(every[np.clip(positions, 0, len(text) - 8)])
 
 
-def _taken(text: bytes, offsets: Positions, place: Positions) -> pl.Series:
+def _taken(text: bytes, offsets: Positions, place: Positions) -> Any:
     """Return the spans at these places, null where the place is negative."""
     spans = pa.LargeBinaryArray.from_buffers(
         pa.large_binary(), len(offsets) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(text)]
     )
     # Not pa.array(place, mask=...): that would import pandas, where there is one, for nothing.
     known = pa.py_buffer(np.packbits(place >= 0, bitorder="little"))
-    values = spans.take(pa.Array.from_buffers(pa.int64(), len(place), [known, pa.py_buffer(place)]))
-    try:
-        return pl.Series(pl.from_arrow(values.cast(pa.large_string())))
-    except pa.ArrowInvalid:
-        return pl.Series(
-            [None if value is None else decode(value) for value in values.to_pylist()],
-            dtype=pl.String,
-        )
+    return spans.take(pa.Array.from_buffers(pa.int64(), len(place), [known, pa.py_buffer(place)]))

@@ -5,9 +5,14 @@ One function for both readers, so that a missing Elo or an odd date means the sa
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import numpy as np
 import polars as pl
 
+from milepost.games.pgn.coded import Coded, distinct, spread
 from milepost.games.pgn.speeds import speed_of_games
+from milepost.games.pgn.tags import TAG_COLUMNS
 
 RESULTS = ("1-0", "0-1", "1/2-1/2")
 
@@ -49,6 +54,30 @@ _DATE = r"^\s*(\d{4}|\?{1,4})(?:[.\-/](\d{1,2}|\?{1,2}))?(?:[.\-/](\d{1,2}|\?{1,
 _COMPACT = r"^\s*([12]\d{3})(0\d|1[0-2])([0-2]\d|3[01])\s*$"
 
 
+_TEXT = pl.col("")
+"""The values that a rule is for."""
+_STRIPPED = _TEXT.str.strip_chars()
+
+
+def _elo() -> pl.Expr:
+    number = _STRIPPED.cast(pl.Int32, strict=False)
+    return pl.when(number.is_between(_LOWEST_ELO, _HIGHEST_ELO)).then(number)
+
+
+def _positive() -> pl.Expr:
+    number = _STRIPPED.cast(pl.Int64, strict=False)
+    return pl.when(number > 0).then(number)
+
+
+_RULES = (
+    (("white", "black"), _STRIPPED.replace("", "?").fill_null("?")),
+    (_OFTEN_UNKNOWN, pl.when(~_STRIPPED.is_in(_UNKNOWN)).then(_STRIPPED)),
+    (("white_elo", "black_elo"), _elo()),
+    (("white_fide_id", "black_fide_id", "ply_count"), _positive()),
+)
+"""What becomes of the values of which columns, each by itself."""
+
+
 def tidy_tags(raw: pl.DataFrame) -> pl.DataFrame:
     """Return the tags as typed columns.
 
@@ -65,35 +94,39 @@ def tidy_tags(raw: pl.DataFrame) -> pl.DataFrame:
         `raw` with white, black, Elos, FIDE ids, date, year, round, result, speed in the form of the
         games table.
     """
-    date = pl.col("date").str.replace(_COMPACT, "$1.$2.$3")
-    given = raw.with_columns(
-        pl.col("white", "black").str.strip_chars().replace("", "?").fill_null("?"),
-        *(_known(name) for name in _OFTEN_UNKNOWN if _has_values(raw, name)),
-        *(_elo(name) for name in ("white_elo", "black_elo")),
-        *(
-            _positive(name)
-            for name in ("white_fide_id", "black_fide_id", "ply_count")
-            if name in raw.columns
-        ),
-        _result(),
-        # The date that a server gives counts where the game's own date does not say the year.
-        pl.coalesce(
-            pl.when(date.str.contains(r"^\s*[1-9]\d{3}(?:\D|$)")).then(date), "utc_date"
-        ).alias("date"),
-        *(
-            pl.col(name).str.replace_all(r'\\(["\\])', "$1")
-            for name in ("event", "site")
-            if raw[name].str.contains("\\", literal=True).any()
-        ),
+    used = [name for name in (*TAG_COLUMNS.values(), "result_token") if name in raw.columns]
+    given = {name: Coded.of_rows(raw[name]) for name in used}
+    made = tidy_columns(given)
+    return raw.with_columns(
+        spread({name: column for name, column in made.items() if column is not given.get(name)})
     )
-    if given["event"].str.contains(_PAIRED, literal=True).any():
-        given = given.with_columns(_event_of_broadcast(given))
+
+
+def tidy_columns(raw: Mapping[str, Coded]) -> dict[str, Coded]:
+    """Do what `tidy_tags` does with coded columns: each text is looked at once.
+
+    Returns
+    -------
+    dict
+        The columns that were given and those that were made of them.
+    """
+    tidy = dict(raw)
+    for names, rule in _RULES:
+        for name in names:
+            if name in raw:
+                tidy[name] = raw[name].map(rule)
+    for name in ("event", "site"):
+        tidy[name] = _unescaped(raw[name])
+    results, codes = distinct({name: raw[name] for name in ("result", "result_token")})
+    tidy["result"] = Coded(results.select(_result()).to_series(), codes)
+    tidy["event"] = _events(tidy)
     for name in ("white", "black"):
-        if given[name].str.contains("\\", literal=True).any():
-            given = given.with_columns(pl.col(name).str.replace_all(r'\\(["\\])', "$1"))
-    given = _by_distinct(given, ["date"], [tidy_date(), _year()])
-    keys = ["event", "time_control"] if _has_values(given, "time_control") else ["event"]
-    return _by_distinct(given, keys, [speed_of_games()])
+        tidy[name] = _unescaped(tidy[name])
+    dates, codes = distinct({name: raw[name] for name in ("date", "utc_date")})
+    days = dates.select(_date_given()).select(tidy_date(), _year())
+    tidy["date"], tidy["year"] = Coded(days["date"], codes), Coded(days["year"], codes)
+    speeds, codes = distinct({name: tidy[name] for name in ("event", "time_control")})
+    return {**tidy, "speed": Coded(speeds.select(speed_of_games()).to_series(), codes)}
 
 
 def variant_of(tag: str | None) -> str:
@@ -102,35 +135,35 @@ def variant_of(tag: str | None) -> str:
     return _VARIANTS.get(word, word)
 
 
-def _event_of_broadcast(given: pl.DataFrame) -> pl.Expr:
+def _unescaped(texts: Coded) -> Coded:
+    """Quotes and backslashes without the backslash that PGN puts before them."""
+    if texts.values.str.contains("\\", literal=True).any():
+        return texts.map(_TEXT.str.replace_all(r'\\(["\\])', "$1"))
+    return texts
+
+
+def _events(tidy: Mapping[str, Coded]) -> Coded:
     """The event itself, where a broadcast names each game: "Round 3: White - Black".
 
     lichess gives the event in the tag BroadcastName. Where that is missing, the round alone says
     nothing: the event has no name then.
     """
+    events = tidy["event"]
+    rows = np.flatnonzero(events.flags(_TEXT.str.contains(_PAIRED, literal=True)))
+    if not len(rows):
+        return events
+    wanted = [name for name in ("event", "white", "black", "broadcast") if name in tidy]
+    given = spread({name: Coded(tidy[name].values, tidy[name].codes[rows]) for name in wanted})
     pairing = pl.concat_str(pl.lit(": "), "white", pl.lit(_PAIRED), "black")
     before = pl.col("event").str.strip_suffix(pairing)
     named: pl.Expr = pl.when(~before.str.contains(_ROUND)).then(before)
-    if _has_values(given, "broadcast"):
+    if "broadcast" in wanted:
         named = pl.coalesce("broadcast", named)
-    return (pl.when(pl.col("event").str.ends_with(pairing)).then(named).otherwise("event")).alias(
-        "event"
-    )
-
-
-def _known(name: str) -> pl.Expr:
-    column = pl.col(name).str.strip_chars()
-    return pl.when(~column.is_in(_UNKNOWN)).then(column).alias(name)
-
-
-def _elo(name: str) -> pl.Expr:
-    number = pl.col(name).str.strip_chars().cast(pl.Int32, strict=False)
-    return pl.when(number.is_between(_LOWEST_ELO, _HIGHEST_ELO)).then(number).alias(name)
-
-
-def _positive(name: str) -> pl.Expr:
-    number = pl.col(name).str.strip_chars().cast(pl.Int64, strict=False)
-    return pl.when(number > 0).then(number).alias(name)
+    of_broadcast = pl.when(pl.col("event").str.ends_with(pairing)).then(named).otherwise("event")
+    named_again = Coded.of_rows(given.select(of_broadcast.alias("event")).to_series())
+    codes = events.codes.copy()
+    codes[rows] = named_again.codes + np.uint32(len(events.values))
+    return Coded(pl.concat([events.values, named_again.values]), codes)
 
 
 def _result() -> pl.Expr:
@@ -166,29 +199,13 @@ def tidy_date() -> pl.Expr:
     )
 
 
+def _date_given() -> pl.Expr:
+    """The date that a server gives counts where the game's own date does not say the year."""
+    date = pl.col("date").str.replace(_COMPACT, "$1.$2.$3")
+    says_year = date.str.contains(r"^\s*[1-9]\d{3}(?:\D|$)")
+    return pl.coalesce(pl.when(says_year).then(date), "utc_date").alias("date")
+
+
 def _year() -> pl.Expr:
     year = pl.col("date").str.extract(_DATE).cast(pl.Int32, strict=False)
     return pl.when(year >= 1).then(year).alias("year")
-
-
-def _has_values(frame: pl.DataFrame, name: str) -> bool:
-    return name in frame.columns and frame[name].null_count() < len(frame)
-
-
-def _by_distinct(
-    frame: pl.DataFrame, columns: list[str], expressions: list[pl.Expr]
-) -> pl.DataFrame:
-    """Add expressions over a few columns, worked out once for each distinct row of them.
-
-    Other columns that the expressions name hold no values.
-    """
-    names = [expression.meta.output_name() for expression in expressions]
-    # Only these columns are joined: carrying the others along costs more than the rest.
-    given = frame.select(columns)
-    empty = {root for each in expressions for root in each.meta.root_names()} - set(columns)
-    distinct = given.unique().with_columns(pl.lit(None, pl.String).alias(name) for name in empty)
-    values = distinct.select(
-        *columns, *(each.alias(f"_{name}") for each, name in zip(expressions, names, strict=True))
-    )
-    found = given.join(values, on=columns, how="left", nulls_equal=True, maintain_order="left")
-    return frame.with_columns(found[f"_{name}"].alias(name) for name in names)

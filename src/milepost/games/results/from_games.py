@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import polars as pl
 
 from milepost.errors import TableError
+from milepost.games.pgn.coded import Coded
 from milepost.games.pgn.speeds import fast_games
 from milepost.games.pgn.tidy import RESULTS as KNOWN_RESULTS
 from milepost.games.players.names import normalise_names
@@ -44,14 +46,15 @@ def results_of_games(games: Any, *, named: pl.Series | None = None) -> pl.DataFr
         if f"{side}_name" not in frame.columns:
             frame = frame.with_columns(pl.col(side).alias(f"{side}_name"))
     with_names = are_named(frame) if named is None else named
-    found = frame.filter(pl.col("result").is_in(KNOWN_RESULTS), with_names).with_columns(
-        time_of_dates().alias("time"),
-        time_known().alias("time_known"),
+    found = frame.filter(pl.col("result").is_in(KNOWN_RESULTS), with_names)
+    fast = fast_games(frame.columns).alias("fast")
+    found = found.with_columns(
+        *([fast] if "fast" in frame.columns else _by_value(found, "speed", fast)),
+        *_by_value(found, "date", time_of_dates().alias("time"), time_known().alias("time_known")),
         pl.coalesce("white_key", "white").alias("player_1"),
         pl.coalesce("black_key", "black").alias("player_2"),
         pl.coalesce("white_name", "white").alias("name_1"),
         pl.coalesce("black_name", "black").alias("name_2"),
-        fast_games(frame.columns).alias("fast"),
         pl.col("result")
         .replace_strict({"1-0": 1.0, "0-1": 0.0, "1/2-1/2": 0.5}, return_dtype=pl.Float64)
         .alias("score"),
@@ -60,6 +63,18 @@ def results_of_games(games: Any, *, named: pl.Series | None = None) -> pl.DataFr
         pl.col("black_elo").alias("elo_2"),
     )
     return RESULTS.conform(found).select(RESULTS.names)
+
+
+def _by_value(
+    frame: pl.DataFrame, name: str, *expressions: pl.Expr
+) -> Iterator[pl.Expr | pl.Series]:
+    """Expressions of one column, worked out once for each of its values."""
+    if frame[name].dtype != pl.String:
+        yield from expressions
+        return
+    column = Coded.of_rows(frame[name])
+    for made in column.values.alias(name).to_frame().select(expressions):
+        yield made.gather(column.codes)
 
 
 def are_named(games: pl.DataFrame) -> pl.Series:

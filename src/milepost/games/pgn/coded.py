@@ -1,0 +1,118 @@
+"""Columns as codes into a few different values, so that each value is looked at only once.
+
+Events, players, dates and ratings repeat from game to game: what is worked out of a text is worked
+out of the different texts, and handed to the games by their codes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from numpy.typing import NDArray
+
+Codes = NDArray[np.uint32]
+
+_TABLE_SIZE = 1 << 18
+"""Up to so many possible combinations are counted in a table; more are sorted."""
+
+
+@dataclass(frozen=True)
+class Coded:
+    """A column: the value of a row is that at the place which its code names."""
+
+    values: pl.Series
+    """The values. Mostly all are different, but nothing may rest on that."""
+    codes: Codes
+    """For each row, which of the values it has."""
+
+    @classmethod
+    def of_rows(cls, rows: pl.Series) -> Coded:
+        """Return a column of text as codes."""
+        return cls.of_arrow(rows.to_arrow(compat_level=pl.CompatLevel.oldest()))
+
+    @classmethod
+    def of_arrow(cls, rows: Any) -> Coded:
+        """Return an Arrow array of text as codes; the first value is null."""
+        encoded = rows.dictionary_encode()
+        codes = encoded.indices.fill_null(-1).to_numpy() + 1
+        return cls(texts(encoded.dictionary, nulls=1), codes.astype(np.uint32))
+
+    @property
+    def is_null(self) -> bool:
+        """Whether no row can have a value."""
+        return self.values.null_count() == len(self.values)
+
+    def map(self, expression: pl.Expr) -> Coded:
+        """Return the column that an expression of the column ``""`` makes of every value."""
+        return Coded(self.values.alias("").to_frame().select(expression).to_series(), self.codes)
+
+    def flags(self, expression: pl.Expr) -> NDArray[np.bool_]:
+        """Return for which rows an expression of the column ``""`` holds."""
+        holds = self.map(expression).values.fill_null(False).to_numpy()
+        return np.asarray(holds[self.codes])
+
+
+def texts(values: Any, *, nulls: int) -> pl.Series:
+    """Return an Arrow array of bytes or text as text, behind so many nulls."""
+    try:
+        known = pl.Series(pl.from_arrow(values.cast(pa.large_string())), dtype=pl.String)
+    except pa.ArrowInvalid:
+        known = pl.Series([decode(value) for value in values.to_pylist()], dtype=pl.String)
+    return known.clear(nulls).extend(known)
+
+
+def decode(value: bytes) -> str:
+    """Return bytes as text: UTF-8 where they are valid UTF-8, else Latin-1."""
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
+
+
+def spread(columns: Mapping[str, Coded]) -> pl.DataFrame:
+    """Return the columns row by row."""
+    return pl.select(
+        pl.lit(column.values).gather(pl.lit(pl.Series(column.codes))).alias(name)
+        for name, column in columns.items()
+    )
+
+
+def distinct(columns: Mapping[str, Coded]) -> tuple[pl.DataFrame, Codes]:
+    """Return the different combinations that occur in some columns, and which of them rows have."""
+    several = {name: column for name, column in columns.items() if len(column.values) > 1}
+    if len(several) < 2:
+        name, column = next(iter((several or columns).items()))
+        size = len(column.values)
+        others: dict[str, Any] = {
+            each: other.values if each == name else _repeated(other.values, size)
+            for each, other in columns.items()
+        }
+        return pl.DataFrame(others), column.codes
+    combined = np.zeros(len(next(iter(columns.values())).codes), dtype=np.int64)
+    size = 1
+    for column in columns.values():
+        combined = combined * len(column.values) + column.codes
+        size *= len(column.values)
+    if size <= _TABLE_SIZE:
+        place = np.zeros(size, dtype=np.uint32)
+        place[combined] = 1
+        kept = np.flatnonzero(place)
+        place[kept] = np.arange(len(kept), dtype=np.uint32)
+        codes = place[combined]
+    else:
+        kept, inverse = np.unique(combined, return_inverse=True)
+        codes = inverse.astype(np.uint32)
+    found: dict[str, Coded] = {}
+    for name, column in reversed(columns.items()):
+        kept, own = np.divmod(kept, len(column.values))
+        found[name] = Coded(column.values, own.astype(np.uint32))
+    return spread({name: found[name] for name in columns}), codes
+
+
+def _repeated(values: pl.Series, size: int) -> pl.Series:
+    return values.new_from_index(0, size) if len(values) else values.clear(size)
