@@ -8,7 +8,7 @@ that a rating moves by less than a tenth of a point (asserted by a test).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -58,6 +58,17 @@ class Ladder:
     def __len__(self) -> int:
         """Return the number of decisions."""
         return len(self.weights)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Ladder], groups: Ints) -> Ladder:
+        """Return the decisions of several ladders, without the first options; `groups` are all."""
+        return cls(
+            parts[0].rungs,
+            np.concatenate([part.ln_chosen for part in parts]),
+            np.concatenate([part.information for part in parts]),
+            np.concatenate([part.weights for part in parts]),
+            groups,
+        )
 
     def take(self, rows: npt.ArrayLike) -> Ladder:
         """Return some of the decisions, by number or by mask."""
