@@ -29,7 +29,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from milepost.choice.scale import Scale, fill_gaps, raw_losses, scaled_differences
+from milepost.choice.scale import Scale, best_value, fill_gaps, raw_losses, scaled_differences
 from milepost.choice.spreads import Floats, Ints, Spreads
 from milepost.errors import InputError
 from milepost.kernels import kernel, vector_kernel
@@ -119,17 +119,17 @@ def option_parts(
             )
         )
     count = len(spreads.values)
-    options = np.zeros((-(-len(of_options) // rows) * rows, count + spare))
+    options = np.empty((-(-len(of_options) // rows) * rows, count + spare))
+    options[:, count:] = 0.0
+    options[len(of_options) :] = 0.0
     known: dict[str, Floats] = {}
     for parts, row in of_options.items():
-        options[row, :count] = 1.0
-        for at, part in enumerate(parts):
+        for part in parts:
             if part not in known:
                 known |= _columns(part, spreads, scale)
-            if at:
-                options[row, :count] *= known[part]
-            else:
-                options[row, :count] = known[part]
+        options[row, :count] = known[parts[0]] if parts else 1.0
+        for part in parts[1:]:
+            options[row, :count] *= known[part]
     if of_options and spreads.values.min(initial=0.0) == -np.inf:
         options[:, :count][:, spreads.values == -np.inf] = 0.0
     decisions = np.ones((max(len(of_decisions), 1), len(spreads)))
@@ -266,9 +266,7 @@ def _sum_depths(filled: Floats, size: int, least: Floats, tops: Floats, swing: F
     tops[:] = 0.0
     swing[:] = 0.0
     for d in range(depths):
-        best = -math.inf
-        for i in range(size):
-            best = max(best, filled[d, i])
+        best = best_value(filled, d, size)
         for i in range(size):
             loss = best - filled[d, i]
             tops[i] += 1.0 if loss == 0.0 else 0.0

@@ -153,7 +153,7 @@ def _labels(column: pl.Series) -> Ints:
     return codes.fill_null(alone).to_numpy() if codes.null_count() else codes.to_numpy()
 
 
-def spread_arrays(data: Any, *, depths: bool = True) -> dict[str, Any]:
+def spread_arrays(data: Any, *, depths: bool = True, least_depths: int = 0) -> dict[str, Any]:
     """Read the spreads table (see `milepost.tables.SPREADS`).
 
     Parameters
@@ -162,6 +162,8 @@ def spread_arrays(data: Any, *, depths: bool = True) -> dict[str, Any]:
         The table, as polars, pandas or Arrow.
     depths
         Whether to take the values of the shallower depths along, where the table has them.
+    least_depths
+        So many depths there are at least: of a part of a table, as many as the whole has.
 
     Raises
     ------
@@ -181,14 +183,14 @@ def spread_arrays(data: Any, *, depths: bool = True) -> dict[str, Any]:
     flat = lists.values[lists.offsets[0].as_py() : lists.offsets[len(lists)].as_py()]
     if flat.null_count or len(flat) != offsets[-1]:
         raise TableError("the spreads table has a decision with missing values")
-    known = frame["depth_values"].null_count() < len(frame)
-    table = _depth_table(frame, offsets) if depths and known else None
+    known = least_depths > 0 or frame["depth_values"].null_count() < len(frame)
+    table = _depth_table(frame, offsets, least_depths) if depths and known else None
     unlisted = frame["unlisted"].fill_null(0).to_numpy() if "unlisted" in frame.columns else None
     return {
         "offsets": offsets,
         "values": _numbers(flat).copy(),  # Arrow's are not to be written, which is another type
         "chosen": frame["chosen"].fill_null(OUTSIDE).to_numpy(),
-        "groups": _labels(frame["game_id"]),
+        "groups": game_labels(frame),
         "weights": frame["weight"].fill_null(1.0).to_numpy(),
         "rating": frame["mover_elo"].cast(pl.Float64).fill_null(float("nan")).to_numpy(),
         "depth_values": table,
@@ -204,6 +206,11 @@ def spread_arrays(data: Any, *, depths: bool = True) -> dict[str, Any]:
             if name.startswith(CONTEXT)
         },
     }
+
+
+def game_labels(frame: pl.DataFrame) -> Ints:
+    """Return the games of decisions as numbers; turns without a game are each their own."""
+    return _labels(frame["game_id"])
 
 
 def _option_column(frame: pl.DataFrame, name: str, offsets: Ints) -> Floats:
@@ -237,25 +244,28 @@ def _numbers(array: Any) -> npt.NDArray[Any]:
     return np.frombuffer(array.buffers()[1], f"{letter}{size}", len(array), array.offset * size)
 
 
-def _depth_table(frame: pl.DataFrame, offsets: Ints) -> Floats:
+def _depth_table(frame: pl.DataFrame, offsets: Ints, least: int) -> Floats:
     """One row an option, one column a depth, out of one list a depth of one number an option."""
     column = frame["depth_values"]
     # A decision without values by depth has its final ones at every depth.
     depths = column.list.len().fill_null(0).to_numpy().astype(np.int64)
-    outer = column.to_arrow()
-    inner = outer.values
-    flat = inner.values
+    lists = column.to_arrow()
+    outer = _numbers(lists.offsets)
+    # Of a part of a table the rest is not looked at.
+    lists = lists.values[int(outer[0]) : int(outer[-1])]
+    inner = _numbers(lists.offsets)
+    flat = lists.values[int(inner[0]) : int(inner[-1])]
     if flat.null_count:
         flat = flat.fill_null(float("nan"))
-    most = int(depths.max())
+    most = max(int(depths.max()), least)
     table = np.empty((offsets[-1], most))
     if int(depths.min()) < most:
         table[:] = np.nan
-    fits = not inner.null_count and _fill_depths(
+    fits = not lists.null_count and _fill_depths(
         offsets,
         depths,
-        _numbers(outer.offsets).astype(np.int64, copy=False),
-        _numbers(inner.offsets).astype(np.int64, copy=False),
+        (outer - outer[0]).astype(np.int64, copy=False),
+        (inner - inner[0]).astype(np.int64, copy=False),
         _numbers(flat),
         table,
     )

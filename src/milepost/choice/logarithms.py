@@ -53,5 +53,6 @@ def exp(x: float) -> float:
     series = 1.0 / 5040.0 + y * (1.0 / 40320.0 + y * series)
     series = 1.0 / 120.0 + y * (1.0 / 720.0 + y * series)
     series = 1.0 / 6.0 + y * (1.0 / 24.0 + y * series)
-    series = 1.0 + y * (1.0 + y * (0.5 + y * series))
-    return series * np.int64((np.int64(n) + np.int64(1023)) << np.int64(52)).view(np.float64)
+    answer: float = 1.0 + y * (1.0 + y * (0.5 + y * series))
+    answer *= np.int64((np.int64(n) + np.int64(1023)) << np.int64(52)).view(np.float64)
+    return answer

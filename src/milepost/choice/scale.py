@@ -14,7 +14,7 @@ import numpy as np
 
 from milepost.choice.spreads import Floats, Ints, Spreads
 from milepost.errors import InputError
-from milepost.kernels import kernel
+from milepost.kernels import kernel, wide_kernel
 
 LOG = "log"
 RAW = "raw"
@@ -173,6 +173,15 @@ def fill_gaps(values: Floats, depth_values: Floats, start: int, size: int, out: 
             here = depth_values[start + i, d]
             value = value if math.isnan(here) else here
             out[d, i] = value
+
+
+@wide_kernel
+def best_value(filled: Floats, depth: int, size: int) -> float:
+    """Return the greatest value at a depth."""
+    best = filled[depth, 0]
+    for i in range(size):
+        best = max(best, filled[depth, i])
+    return best
 
 
 @kernel

@@ -27,7 +27,7 @@ from milepost.choice.checks import (
 )
 from milepost.errors import InputError
 
-__all__ = ["BOUND", "EXCLUDE", "OUTSIDE", "Floats", "Ints", "Spreads"]
+__all__ = ["BOUND", "EXCLUDE", "OUTSIDE", "Floats", "Ints", "Spreads", "concatenate_values"]
 
 BOUND = "bound"
 EXCLUDE = "exclude"
@@ -247,7 +247,9 @@ class Spreads:
         return cls.from_arrays(**arrays, outside=outside, in_pawns=in_pawns)
 
     @classmethod
-    def from_table(cls, data: Any, *, outside: str = BOUND, depths: bool = True) -> Spreads:
+    def from_table(
+        cls, data: Any, *, outside: str = BOUND, depths: bool = True, least_depths: int = 0
+    ) -> Spreads:
         """Make spreads from the spreads table, whose values are pawns.
 
         Parameters
@@ -258,10 +260,13 @@ class Spreads:
             See `from_arrays`.
         depths
             Whether to take the values of the shallower depths along, where the table has them.
+        least_depths
+            So many depths there are at least: of a part of a table, as many as the whole has.
         """
         from milepost.choice.from_tables import spread_arrays
 
-        return cls.from_arrays(**spread_arrays(data, depths=depths), outside=outside)
+        arrays = spread_arrays(data, depths=depths, least_depths=least_depths)
+        return cls.from_arrays(**arrays, outside=outside)
 
     def take(self, decisions: npt.ArrayLike) -> Spreads:
         """Return these decisions, by a mask or by indices (which may repeat)."""
@@ -348,6 +353,30 @@ class Spreads:
         answer = np.empty_like(per_option)
         answer[np.repeat(self.offsets[:-1], self.counts) + self.places] = per_option
         return answer
+
+
+def concatenate_values(parts: Sequence[Spreads], groups: Ints) -> Spreads:
+    """Return the values of the decisions of several spreads, one after the other.
+
+    Parameters
+    ----------
+    parts
+        The spreads; shallower depths, columns and places are left behind.
+    groups
+        What each of the decisions belongs to.
+    """
+    ratings = [part.rating for part in parts if part.rating is not None]
+    starts = np.cumsum([0, *(len(part.values) for part in parts[:-1])])
+    ends = [part.offsets[1:] + start for part, start in zip(parts, starts, strict=True)]
+    return Spreads(
+        offsets=np.concatenate([[0], *ends]),
+        values=np.concatenate([part.values for part in parts]),
+        chosen=np.concatenate([part.chosen for part in parts]),
+        groups=groups,
+        weights=np.concatenate([part.weights for part in parts]),
+        rating=np.concatenate(ratings) if len(ratings) == len(parts) else None,
+        in_pawns=all(part.in_pawns for part in parts),
+    )
 
 
 def _best_first(spreads: Spreads) -> Spreads:

@@ -18,6 +18,7 @@ from milepost.fairplay.evidence.ratio import (
     after_each_game,
     game_mixing,
     gather,
+    log_sum,
     shares_of_turns,
     strength_prior,
     without_each_turn,
@@ -194,3 +195,14 @@ def test_what_each_turn_adds_is_the_ratio_without_it() -> None:
     )
     left = gather(rest, Chosen(chosen.ln_p[rows], chosen.helped[:, rows])).ln_e
     assert adds[0] == pytest.approx(gather(turns, chosen).ln_e - left, abs=1e-12)
+
+
+def test_the_sum_of_logarithms_is_scipys() -> None:
+    from scipy.special import logsumexp
+
+    rng = np.random.default_rng(3)
+    table = rng.normal(0, 300, (4, 5, 6))
+    table[1, 2] = -np.inf
+    for axis in (None, 0, 1, -1):
+        np.testing.assert_allclose(log_sum(table, axis=axis), logsumexp(table, axis=axis))
+    assert log_sum([-np.inf, -np.inf]) == -np.inf

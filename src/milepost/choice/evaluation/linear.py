@@ -120,8 +120,8 @@ def linear_block(
     start, table = probability_table(kappa)
     values, slopes = linear_values(model, kappa, rows, ways)
     numbers = prepared.numbers(float(np.exp(rows[0, C])))
-    size = options.stop - options.start
-    ln_p, p, slope = np.empty(size), np.empty(size), np.empty(size)
+    count = options.stop - options.start
+    ln_p, p, slope = np.empty(count), np.empty(count), np.empty(count)
     _solve_decisions(
         bounds, options.start, spreads.values, numbers.powers, numbers.parts,
         numbers.context[:, first:last], numbers.part_of, numbers.context_of, values,

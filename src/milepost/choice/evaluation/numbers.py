@@ -15,7 +15,7 @@ import numpy as np
 
 from milepost.choice.columns import option_parts
 from milepost.choice.logarithms import exp, ln, ln_1_more
-from milepost.choice.scale import LOG, Scale, fill_gaps
+from milepost.choice.scale import LOG, Scale, best_value, fill_gaps
 from milepost.choice.spreads import Floats, Ints, Spreads
 from milepost.kernels import fused_kernel, kernel, wide_kernel
 
@@ -100,23 +100,26 @@ def _fill_powers(
     most = 0
     for decision in range(len(offsets) - 1):
         most = max(most, offsets[decision + 1] - offsets[decision])
-    filled, delta = np.empty((depths, most)), np.empty(most)
+    most += LANES
+    filled, delta = np.zeros((depths, most)), np.zeros((len(wanted), most))
     greatest = 0.0
     for decision in range(len(offsets) - 1):
         start, size = offsets[decision], offsets[decision + 1] - offsets[decision]
+        # To the end of the last vector: what is too much belongs to the next decision, or to none.
+        width = -(-size // LANES) * LANES
         fill_gaps(values, depth_values, start, size, filled)
         for row in range(len(wanted)):
             depth = wanted[row]
-            best = -math.inf
-            for i in range(size):
-                best = max(best, filled[depth, i])
+            best = best_value(filled, depth, size)
             top = math.copysign(math.log1p(abs(best) / constant), best)
-            _fill_delta(filled, depth, size, best, top, constant, cap, delta)
+            _fill_delta(filled, depth, width, best, top, constant, cap, delta, row)
+            delta[row, size:width] = 0.0
             if tie_shift > 0.0 and depth == depths - 1:
                 for i in range(1, size):
                     if filled[depth, i] == best:
-                        delta[i] = tie_shift
-            greatest = max(greatest, _raise(delta, size, c, powers, row, start))
+                        delta[row, i] = tie_shift
+            greatest = max(greatest, best_value(delta, row, size))
+            _raise(delta, row, width, c, powers, start)
     return greatest
 
 
@@ -130,6 +133,7 @@ def _fill_delta(
     constant: float,
     cap: float,
     delta: Floats,
+    row: int,
 ) -> None:
     """Fill the scaled differences of one decision at one depth; 0 for padding."""
     least = best - cap
@@ -138,19 +142,15 @@ def _fill_delta(
         kept = max(value, least)
         log = ln_1_more(abs(kept) / constant)
         below = max(top - (log if kept >= 0.0 else -log), 0.0)
-        delta[i] = below if -math.inf < value < best else 0.0
+        delta[row, i] = below if -math.inf < value < best else 0.0
 
 
 @fused_kernel
-def _raise(delta: Floats, size: int, c: float, powers: Floats, row: int, start: int) -> float:
-    """Fill δ^c; return the greatest δ."""
+def _raise(delta: Floats, row: int, size: int, c: float, powers: Floats, start: int) -> None:
+    """Fill δ^c."""
     for i in range(size):
-        power = exp(c * ln(delta[i]))
-        powers[row, start + i] = power if delta[i] > 0.0 else 0.0
-    greatest = 0.0
-    for i in range(size):
-        greatest = max(greatest, delta[i])
-    return greatest
+        power = exp(c * ln(delta[row, i]))
+        powers[row, start + i] = power if delta[row, i] > 0.0 else 0.0
 
 
 @wide_kernel
@@ -166,8 +166,8 @@ def add_rows(
 ) -> None:
     """Add Σ factor × number of each option of a decision over some rows, four at a time."""
     for k in range(low, high, ABREAST):
-        one, two = factors[k, column], factors[k + 1, column]
-        three, four = factors[k + 2, column], factors[k + 3, column]
+        one, two, three = factors[k, column], factors[k + 1, column], factors[k + 2, column]
+        four = factors[k + 3, column]
         for i in range(width):
             out[i] += (
                 one * rows[k, first + i]

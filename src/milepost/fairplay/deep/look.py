@@ -26,7 +26,6 @@ from functools import cached_property
 from typing import Final
 
 import numpy as np
-from scipy.special import logsumexp
 
 from milepost.choice.spreads import Floats, Ints
 from milepost.errors import InputError
@@ -42,7 +41,7 @@ from milepost.fairplay.deep.pull import (
     TurnKinds,
     log_odds,
 )
-from milepost.fairplay.evidence.ratio import Chosen, Evidence, gather, one_game
+from milepost.fairplay.evidence.ratio import Chosen, Evidence, gather, log_sum, one_game
 from milepost.fairplay.evidence.simulate import (
     Help,
     PowerCell,
@@ -363,4 +362,4 @@ def deep_test(
 
 def ln_mean(first: float, second: float) -> float:
     """Return the logarithm of the mean of two evidence ratios: again an e-value."""
-    return float(logsumexp([first, second]) - np.log(2.0))
+    return float(log_sum([first, second]) - np.log(2.0))

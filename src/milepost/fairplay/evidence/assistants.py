@@ -8,13 +8,15 @@ Its choices do not depend on the player's rating. The list is fixed before anyth
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Final
 
 import numpy as np
 from scipy.special import log_ndtr
 
+from milepost.choice.logarithms import exp
 from milepost.choice.spreads import Floats, Ints, Spreads
-from milepost.kernels import kernel
+from milepost.kernels import kernel, wide_kernel
 
 NOISE_PAWNS: Final = 0.2
 """How much another engine's values differ from ours, in pawns (one standard deviation)."""
@@ -87,10 +89,18 @@ def _shared(spreads: Spreads, weights: Floats) -> Floats:
 
 
 def _noisy_best(offsets: Ints, loss: Floats, grid: Floats, answer: Floats) -> None:
-    # ln Φ on a fine table: the kernel then only looks up and adds.
-    step = 0.005
-    table = log_ndtr(np.arange(-2 * _FAR - 1, 2 * _FAR + 1 + step, step))
-    _noisy_best_kernel(offsets, loss, grid, table, -2 * _FAR - 1, step, answer)
+    start = -2 * _FAR - 1
+    _noisy_best_kernel(offsets, loss, grid, _ln_phi(start, _STEP), start, _STEP, answer)
+
+
+_STEP = 0.005
+
+
+@cache
+def _ln_phi(start: float, step: float) -> Floats:
+    """Return ln Φ on a fine table: the kernel then only looks up and adds."""
+    table: Floats = log_ndtr(np.arange(start, -start + step, step))
+    return table
 
 
 @kernel
@@ -104,6 +114,10 @@ def _noisy_best_kernel(
     answer: Floats,
 ) -> None:
     far = 6.0
+    most = 0
+    for decision in range(len(offsets) - 1):
+        most = max(most, offsets[decision + 1] - offsets[decision])
+    own = np.empty(most)
     for decision in range(len(offsets) - 1):
         first = offsets[decision]
         last = first
@@ -111,10 +125,24 @@ def _noisy_best_kernel(
         while last < offsets[decision + 1] and loss[last] <= far:
             last += 1
         for x in grid:
-            total = 0.0
-            for option in range(first, last):
-                total += table[int((x + loss[option] - start) / step + 0.5)]
-            for option in range(first, last):
-                shifted = x + loss[option]
-                own = table[int((shifted - start) / step + 0.5)]
-                answer[option] += np.exp(total - own - 0.5 * shifted * shifted)
+            _add_at(x, loss[first:last], table, start, step, own, answer[first:last])
+
+
+@wide_kernel
+def _add_at(
+    x: float,
+    loss: Floats,
+    table: Floats,
+    start: float,
+    step: float,
+    own: Floats,
+    answer: Floats,
+) -> None:
+    """Add the chance of each option to come first where its own noise is x beyond its loss."""
+    total = 0.0
+    for i in range(len(loss)):
+        own[i] = table[np.uint32(np.int32((x + loss[i] - start) / step + 0.5))]
+        total += own[i]
+    for i in range(len(loss)):
+        shifted = x + loss[i]
+        answer[i] += exp(total - own[i] - 0.5 * shifted * shifted)

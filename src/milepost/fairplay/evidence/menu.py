@@ -22,6 +22,7 @@ whole games        each game with probability q, then nearly every turn of it
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 import numpy as np
@@ -84,6 +85,7 @@ def chances(expected_error: Floats, best: Floats) -> Chances:
     )
 
 
+@cache
 def weights(juries: int = 0) -> Floats:
     """Return the weights of all alternatives: schedules × assistants × shares; their sum is 1.
 
@@ -99,4 +101,5 @@ def weights(juries: int = 0) -> Floats:
         who = np.concatenate([(1 - JURY) * who, np.full(juries, JURY / juries)])
     often = np.full(len(SHARES), 1 / len(SHARES))
     table: Floats = when[:, None, None] * who[None, :, None] * often[None, None, :]
+    table.flags.writeable = False
     return table

@@ -20,9 +20,11 @@ Ratings and strengths stand on a grid about the rating; on that grid the model i
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
+import numpy.typing as npt
 
 from milepost.choice.spreads import Floats, Ints
 from milepost.errors import InputError
@@ -80,7 +82,7 @@ class Chosen:
 def strength_prior(sd: float) -> Floats:
     """Return the logarithms of the nodes' probabilities for a rating that is known up to `sd`."""
     ln = -0.5 * (NODES / max(sd, LEAST_SD)) ** 2
-    answer: Floats = ln - logsumexp(ln)
+    answer: Floats = ln - log_sum(ln)
     return answer
 
 
@@ -109,6 +111,19 @@ def game_mixing(information: Floats, dispersion: float, game_sd: float = 0.0) ->
     return answer
 
 
+def log_sum(values: npt.ArrayLike, axis: int | None = None) -> Any:
+    """Return ln Σ e^value over all values, or along an axis; of nothing but -inf it is -inf.
+
+    Evidence takes it hundreds of times of a few numbers, for which SciPy's is slow to begin.
+    """
+    terms = np.asarray(values, dtype=np.float64)
+    top = terms.max(axis=axis, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore"):
+        total = np.log(np.exp(terms - top).sum(axis=axis))
+    return total + (top.item() if axis is None else top.squeeze(axis))
+
+
 @dataclass(frozen=True, eq=False)
 class Evidence:
     """The likelihoods of all games so far: what is carried forward from round to round."""
@@ -124,52 +139,52 @@ class Evidence:
     counted: Floats | None = None
     """Logarithm of the likelihood of the count of first moves by node: as it is, then each tilt."""
 
-    @property
+    @cached_property
     def ln_alternatives(self) -> Floats:
         """Logarithm of the ratio of each alternative, schedules × assistants × shares."""
-        without = logsumexp(self.prior + self.alone)
-        answer: Floats = logsumexp(self.prior + self.helped, axis=-1) - without
+        without = log_sum(self.prior + self.alone)
+        answer: Floats = log_sum(self.prior + self.helped, axis=-1) - without
         return answer
 
-    @property
+    @cached_property
     def ln_menu(self) -> float:
         """Logarithm of the ratio of the whole menu."""
-        return float(logsumexp(np.log(self.weights) + self.ln_alternatives))
+        return float(log_sum(np.log(self.weights) + self.ln_alternatives))
 
-    @property
+    @cached_property
     def ln_counts(self) -> float | None:
         """Logarithm of the count ratio; None = first moves are not counted."""
         if self.counted is None:
             return None
-        alone, *tilted = logsumexp(self.prior + self.counted, axis=-1)
-        return float(logsumexp(tilted) - np.log(len(tilted)) - alone)
+        alone, *tilted = log_sum(self.prior + self.counted, axis=-1)
+        return float(log_sum(tilted) - np.log(len(tilted)) - alone)
 
-    @property
+    @cached_property
     def ln_e(self) -> float:
         """Logarithm of the evidence ratio."""
         return _with_counts(self.ln_menu, self.ln_counts)
 
-    @property
+    @cached_property
     def ln_e_worst(self) -> float:
         """Logarithm of the worst-case ratio: each part by its own greatest denominator."""
-        above = logsumexp(np.log(self.weights) + logsumexp(self.prior + self.helped, axis=-1))
+        above = log_sum(np.log(self.weights) + log_sum(self.prior + self.helped, axis=-1))
         of_menu = float(above - self.alone.max())
         if self.counted is None:
             return of_menu
-        tilted = logsumexp(self.prior + self.counted[1:]) - np.log(len(counts.TILTS))
+        tilted = log_sum(self.prior + self.counted[1:]) - np.log(len(counts.TILTS))
         return _with_counts(of_menu, float(tilted - self.counted[0].max()))
 
-    @property
+    @cached_property
     def ln_alone(self) -> float:
         """Logarithm of the probability of the choices for an honest player."""
-        return float(logsumexp(self.prior + self.alone))
+        return float(log_sum(self.prior + self.alone))
 
 
 def _with_counts(of_menu: float, of_counts: float | None) -> float:
     if of_counts is None:
         return of_menu
     parts = [np.log1p(-counts.WEIGHT) + of_menu, np.log(counts.WEIGHT) + of_counts]
-    return float(logsumexp(parts))
+    return float(log_sum(parts))
 
 
 def gather(turns: Turns, chosen: Chosen, games: int | None = None) -> Evidence:
@@ -381,7 +396,7 @@ def _share_likelihood(turns: Turns, ln_p: Floats, helped: Floats) -> Floats:
             ln_g = np.log((1 - q) * p + q * e[:, None]).sum(axis=0)
             top = ln_g.max()
             answer[row] += np.log(turns.mixing[game] @ np.exp(ln_g - top)) + top
-    total: Floats = logsumexp(turns.prior + answer, axis=1)
+    total: Floats = log_sum(turns.prior + answer, axis=1)
     return total
 
 

@@ -68,8 +68,14 @@ def turn_scores(prepared: Prepared, path: AgentPath, own: Floats) -> TurnScores:
     """
     spreads = prepared.spreads
     starts = spreads.offsets[:-1]
+    # Many decisions, few players.
+    ratings, which = np.unique(own, return_inverse=True)
     said = evaluate(
-        path.model, prepared, path.theta(own), probabilities=True, along=path.slope(own)
+        path.model,
+        prepared,
+        path.theta(ratings)[which],
+        probabilities=True,
+        along=path.slope(ratings)[which],
     )
     p = said.probabilities
     with np.errstate(divide="ignore"):
@@ -80,7 +86,7 @@ def turn_scores(prepared: Prepared, path: AgentPath, own: Floats) -> TurnScores:
     apart = options - np.repeat(expected, spreads.counts, axis=0)
     products = p[:, None, None] * apart[:, :, None] * apart[:, None, :]
     above, below = (
-        np.exp(ln_probabilities(path.model, prepared, path.theta(own + step)))
+        np.exp(ln_probabilities(path.model, prepared, path.theta(ratings + step)[which]))
         for step in (_STEP, -_STEP)
     )
     moves = ((above - below) / (2 * _STEP))[:, None] * options

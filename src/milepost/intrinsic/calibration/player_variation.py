@@ -9,7 +9,7 @@ and what it makes of z.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
@@ -24,6 +24,8 @@ from milepost.intrinsic.calibration.paths import AgentPath
 PUBLISHED_MM, PUBLISHED_AD = 1.15, 1.4
 """How much more z varies than under agents, from `ipr_math`, section 6 (source: ACG13 and the
 compendium)."""
+_FEW_KEYS = 16
+"""With no more combinations a decision than this all are counted, without sorting."""
 
 
 @dataclass(frozen=True)
@@ -246,6 +248,13 @@ class AtOwnElo:
     information: Floats
     """I, the expected information about the rating; empty if not asked for."""
 
+    @classmethod
+    def joined(cls, parts: Sequence[AtOwnElo]) -> AtOwnElo:
+        """Return the decisions of several, one after the other."""
+        return cls(
+            *(np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(cls))
+        )
+
 
 def at_own_elo(
     prepared: Prepared, path: AgentPath, own: Floats, *, information: bool = False
@@ -264,8 +273,14 @@ def at_own_elo(
         Whether to work out the expected information too.
     """
     spreads = prepared.spreads
+    # Many decisions, few players.
+    ratings, which = np.unique(own, return_inverse=True)
     evaluated = evaluate(
-        path.model, prepared, path.theta(own), information=information, along=path.slope(own)
+        path.model,
+        prepared,
+        path.theta(ratings)[which],
+        information=information,
+        along=path.slope(ratings)[which],
     )
     expected = evaluated.information[:, 0, 0] if information else np.empty(0)
     return AtOwnElo(
@@ -321,28 +336,39 @@ def z_factors(
     """
     factors = []
     where = np.zeros(len(codes), dtype=np.int64) if events is None else events
-    everybody = np.zeros(len(codes), dtype=np.int64)
     parts = (
-        (variation.player_sd, players, players),
+        (variation.player_sd, _members(codes, count, players)),
         # A player's game is one's own.
-        (variation.game_sd, games, players),
-        (variation.event_sd, where, everybody),
+        (variation.game_sd, _members(codes, count, games, players)),
+        (variation.event_sd, _members(codes, count, where)),
     )
     dispersions = (variation.mm_dispersion, variation.ad_dispersion)
     for (_, moves, variance), dispersion in zip(deviations(said), dispersions, strict=True):
         pull = said.weights * moves
         total = add_up(codes, said.weights**2 * variance, count)
         extra = np.zeros(count)
-        for component, members, owners in parts:
-            unique, inverse = np.unique(
-                np.stack([codes, members, owners]), axis=1, return_inverse=True
-            )
-            sums = add_up(inverse.ravel(), pull, unique.shape[1])
-            extra += component.used**2 * add_up(unique[0], sums**2, count)
+        for component, (members, groups) in parts:
+            sums = add_up(members, pull, len(groups))
+            extra += component.used**2 * add_up(groups, sums**2, count)
         with np.errstate(invalid="ignore", divide="ignore"):
             inflated = dispersion.value + extra / total
         factors.append(np.sqrt(np.where(total > 0, np.maximum(inflated, 1e-6), 1.0)))
     return factors[0], factors[1]
+
+
+def _members(codes: Ints, count: int, *labels: Ints) -> tuple[Ints, Ints]:
+    """What each decision belongs to within its group, as numbers; and the group of each of these.
+
+    Labels are numbers from 0.
+    """
+    keys, each = codes, 1
+    for label in labels:
+        span = int(label.max(initial=0)) + 1
+        keys, each = keys * span + label, each * span
+    if count * each <= _FEW_KEYS * (len(codes) + 1):
+        return keys, np.arange(count * each) // each  # some stay empty, which adds nothing
+    unique, places = np.unique(keys, return_inverse=True)
+    return places, unique // each
 
 
 def add_up(codes: Ints, values: Floats, count: int) -> Floats:

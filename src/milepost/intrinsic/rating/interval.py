@@ -14,7 +14,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from milepost.choice.spreads import Floats
+from milepost.choice.spreads import Floats, Ints
 from milepost.intrinsic.calibration.player_variation import PlayerVariation
 from milepost.intrinsic.rating.likelihood_grid import Ladder, drop_points, greatest
 
@@ -110,7 +110,7 @@ def estimate(
     by_turn = ladder.information_at(top) * ladder.weights
     by_game = np.bincount(game, weights=by_turn)
     information = float(by_game.sum())
-    variance = _score_variance(ladder, variation, top)
+    variance = _score_variance(ladder, variation, top, game)
     # The drop is stretched by how much more the scores vary than under independent agents.
     stretch = variance / information if information > 0 else np.inf
     low, high = -np.inf, np.inf
@@ -150,9 +150,8 @@ def variation_parts(
     )
 
 
-def _score_variance(ladder: Ladder, variation: PlayerVariation, rating: float) -> float:
+def _score_variance(ladder: Ladder, variation: PlayerVariation, rating: float, game: Ints) -> float:
     """Variance of the summed scores: of the player's own games, drawn to the calibration's."""
-    _, game = np.unique(ladder.groups, return_inverse=True)
     scores = np.bincount(game, weights=ladder.scores(rating) * ladder.weights)
     information = ladder.information_at(rating)
     expected = variation.game_dispersion.value * float(ladder.weights**2 @ information)

@@ -8,9 +8,9 @@ that a rating moves by less than a tenth of a point (asserted by a test).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -21,12 +21,13 @@ from milepost.choice.spreads import Floats, Ints, Spreads
 from milepost.errors import InputError
 from milepost.intrinsic.calibration.paths import AgentPath
 from milepost.intrinsic.rating.splines import EvenSpline
+from milepost.kernels import kernel
 
 RUNGS = np.arange(0.0, 4001.0, 100.0)
 """The ratings of the rungs: far beyond anybody, so that an estimate at an end means no bound."""
 _FINE = 10.0
 """The greatest likelihood is first looked for in steps of so many points."""
-_CLOSE = 1e-6
+_CLOSE = 1e-8
 """… and then as closely as this."""
 
 
@@ -58,6 +59,17 @@ class Ladder:
     def __len__(self) -> int:
         """Return the number of decisions."""
         return len(self.weights)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Ladder], groups: Ints) -> Ladder:
+        """Return the decisions of several ladders, without the first options; `groups` are all."""
+        return cls(
+            parts[0].rungs,
+            np.concatenate([part.ln_chosen for part in parts]),
+            np.concatenate([part.information for part in parts]),
+            np.concatenate([part.weights for part in parts]),
+            groups,
+        )
 
     def take(self, rows: npt.ArrayLike) -> Ladder:
         """Return some of the decisions, by number or by mask."""
@@ -172,28 +184,81 @@ def _check_depths(spreads: Spreads, path: AgentPath) -> None:
 
 def greatest(function: EvenSpline) -> float:
     """Return where a spline is greatest: inside, or at an end."""
-    low, high = float(function.x[0]), float(function.x[-1])
-    fine = np.arange(low, high + _FINE / 2, _FINE)
-    values = function(fine)
+    fine, values = _finely(function)
     best = int(values.argmax())
     if best in {0, len(fine) - 1}:
         return float(fine[best])
     left, right = float(fine[best - 1]), float(fine[best + 1])
-    if function.slope(left) <= 0 or function.slope(right) >= 0:
+    x, step, c = function.x[0], function.x[1] - function.x[0], function.c
+    if _slope_at(x, step, c, left) <= 0 or _slope_at(x, step, c, right) >= 0:
         return float(fine[best])
-    return _crossing(function.slope, left, right)
+    return float(_turn(x, step, c, left, right))
 
 
-def _crossing(function: Callable[[Floats], Floats], positive: float, negative: float) -> float:
-    """Return where a function is 0, between a place where it is positive and one where not."""
-    while abs(negative - positive) > _CLOSE:
-        # One call for many places costs hardly more than for one.
-        places = np.linspace(positive, negative, 65)
-        fallen = function(places) <= 0
-        fallen[0], fallen[-1] = False, True
-        first = int(np.argmax(fallen))
-        positive, negative = float(places[first - 1]), float(places[first])
-    return (positive + negative) / 2
+def _finely(function: EvenSpline) -> tuple[Floats, Floats]:
+    """Places in small steps, and the values there."""
+    x = function.x
+    fine = _fine_places(float(x[0]), float(x[-1]))
+    values = np.empty(len(fine))
+    _fill_values(x[0], x[1] - x[0], function.c, fine, values)
+    return fine, values
+
+
+@lru_cache(maxsize=8)
+def _fine_places(low: float, high: float) -> Floats:
+    return np.arange(low, high + _FINE / 2, _FINE)
+
+
+@kernel
+def _piece(x: float, step: float, pieces: int, at: float) -> int:
+    return min(max(int((at - x) / step), 0), pieces - 1)
+
+
+@kernel
+def _value_at(x: float, step: float, c: Floats, at: float) -> float:
+    """Return the value of a spline, as `EvenSpline` does."""
+    k = _piece(x, step, c.shape[1], at)
+    over = at - (x + k * step)
+    value: float = ((c[0, k] * over + c[1, k]) * over + c[2, k]) * over + c[3, k]
+    return value
+
+
+@kernel
+def _slope_at(x: float, step: float, c: Floats, at: float) -> float:
+    k = _piece(x, step, c.shape[1], at)
+    over = at - (x + k * step)
+    slope: float = (3.0 * c[0, k] * over + 2.0 * c[1, k]) * over + c[2, k]
+    return slope
+
+
+@kernel
+def _fill_values(x: float, step: float, c: Floats, at: Floats, values: Floats) -> None:
+    for i in range(len(at)):
+        values[i] = _value_at(x, step, c, at[i])
+
+
+@kernel
+def _turn(x: float, step: float, c: Floats, rising: float, falling: float) -> float:
+    """Return where the slope is 0, between a place where it is positive and one where not."""
+    while abs(falling - rising) > _CLOSE:
+        middle = 0.5 * (rising + falling)
+        if _slope_at(x, step, c, middle) > 0.0:
+            rising = middle
+        else:
+            falling = middle
+    return 0.5 * (rising + falling)
+
+
+@kernel
+def _crossing(x: float, step: float, c: Floats, level: float, above: float, under: float) -> float:
+    """Return where a spline has a value, between a place where it is above and one where not."""
+    while abs(under - above) > _CLOSE:
+        middle = 0.5 * (above + under)
+        if _value_at(x, step, c, middle) > level:
+            above = middle
+        else:
+            under = middle
+    return 0.5 * (above + under)
 
 
 def greatest_of_rows(rungs: Floats, rows: Floats) -> Floats:
@@ -220,19 +285,19 @@ def drop_points(function: EvenSpline, top: float, drop: float) -> tuple[float, f
 
     An end that it does not reach is infinite: nothing in the decisions bounds the rating there.
     """
-    level = float(function(top)) - drop
-    low, high = float(function.x[0]), float(function.x[-1])
-    fine = np.arange(low, high + _FINE / 2, _FINE)
-    under = function(fine) < level
+    x, step, c = function.x[0], function.x[1] - function.x[0], function.c
+    level = _value_at(x, step, c, top) - drop
+    fine, values = _finely(function)
+    under = values < level
     below = np.flatnonzero(under & (fine < top))
     above = np.flatnonzero(under & (fine > top))
     ends = [-np.inf, np.inf]
     if len(below):
         left = float(fine[below[-1]])
-        ends[0] = _crossing(lambda e: function(e) - level, min(left + _FINE, top), left)
+        ends[0] = _crossing(x, step, c, level, min(left + _FINE, top), left)
     if len(above):
         right = float(fine[above[0]])
-        ends[1] = _crossing(lambda e: function(e) - level, max(right - _FINE, top), right)
+        ends[1] = _crossing(x, step, c, level, max(right - _FINE, top), right)
     return ends[0], ends[1]
 
 

@@ -8,21 +8,24 @@ given raw, divided by how much more it varies among real players, and by the pub
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from milepost.analysis.spreads.build import LEFT_OUT_WORDS, NOT_ANALYSED
+from milepost.choice.checks import group_codes
 from milepost.choice.evaluation.evaluate import Prepared, prepare
-from milepost.choice.spreads import Ints, Spreads
+from milepost.choice.from_tables import game_labels
+from milepost.choice.spreads import Ints, Spreads, concatenate_values
 from milepost.errors import InputError
 from milepost.fit.methods.reference import fit_reference
 from milepost.intrinsic.calibration.calibration import Calibration
 from milepost.intrinsic.calibration.player_variation import (
     PUBLISHED_AD,
     PUBLISHED_MM,
+    AtOwnElo,
     at_own_elo,
     z_factors,
     z_values,
@@ -40,9 +43,21 @@ LEAST_TURNS = 10
 """With fewer turns there is no rating."""
 _TOLD = ("mover_elo", "speed", "score_doubt", "opponent", "mover")
 """Columns that warnings rest on."""
-_AT_ONCE = 1_000
-"""Turns worked on at once, 30 kB each with 39 columns and ten depths: more take twice as long, for
-memory that was just used is faster than fresh memory."""
+_AT_ONCE = 1_500
+"""Turns worked on at once, 15 kB each with 39 columns and ten depths: more take longer, for memory
+that was just used is faster than fresh memory. A kilobyte of each is kept."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """What the agents say of some decisions."""
+
+    spreads: Spreads
+    """The decisions; with a ladder their values are enough."""
+    ladder: Ladder | None
+    """All ratings; None where ratings are not read off the likelihood."""
+    own: AtOwnElo
+    """The players' own Elo; where it is not known, the middle of the calibration."""
 
 
 def rate(
@@ -117,13 +132,17 @@ def rate(
     labels = [f"by {name}" for name in by]
     frame = add_groups(frame, by)
     rows: list[dict[str, Any]] = []
-    done = 0
-    # A ladder that is given goes with all decisions at once.
-    for part in [frame] if ladder is not None else _batches(frame, labels):
-        if progress is not None:
-            progress(Progress(done, len(frame)))
-        rows += _rate_part(part, calibration, labels, level, least, competence, ladder, prepared)
-        done += len(part)
+    if calibration.map.reading == "likelihood" or ladder is not None:
+        seen = _see_in_parts(frame, calibration, ladder, prepared, progress)
+        rows += _rate_part(frame, calibration, labels, level, least, competence, seen)
+    else:
+        done = 0
+        for part in _batches(frame, labels):
+            if progress is not None:
+                progress(Progress(done, len(frame)))
+            seen = _see(part, calibration)
+            rows += _rate_part(part, calibration, labels, level, least, competence, seen)
+            done += len(part)
     if left_out is not None and len(left_out):
         rows += _rows_of_nothing(frame, left_out, by, labels)
     table = pl.DataFrame(rows, infer_schema_length=None).rename(dict(zip(labels, by, strict=True)))
@@ -182,6 +201,53 @@ def _batches(frame: pl.DataFrame, labels: list[str]) -> Iterator[pl.DataFrame]:
         yield frame[pl.concat(waiting)]
 
 
+def _see_in_parts(
+    frame: pl.DataFrame,
+    calibration: Calibration,
+    ladder: Ladder | None,
+    prepared: Prepared | None,
+    progress: Report | None,
+) -> _Seen:
+    """See decisions a part after the other, as they come: what is kept of them is small."""
+    if ladder is not None:
+        return _see(frame, calibration, ladder, prepared)
+    depths = 0
+    if "depth_values" in frame.columns:
+        depths = frame.select(pl.col("depth_values").list.len().max()).item() or 0
+    parts = []
+    for at in range(0, len(frame), _AT_ONCE):
+        if progress is not None:
+            progress(Progress(at, len(frame)))
+        parts.append(_see(frame.slice(at, _AT_ONCE), calibration, depths=depths))
+    if len(parts) == 1:
+        return parts[0]
+    # Numbers of games are those of the whole table.
+    games = group_codes(game_labels(frame), len(frame))
+    spreads = concatenate_values([part.spreads for part in parts], games)
+    ladders = [part.ladder for part in parts if part.ladder is not None]
+    return _Seen(spreads, Ladder.joined(ladders, games), AtOwnElo.joined([p.own for p in parts]))
+
+
+def _see(
+    frame: pl.DataFrame,
+    calibration: Calibration,
+    ladder: Ladder | None = None,
+    prepared: Prepared | None = None,
+    depths: int = 0,
+) -> _Seen:
+    path = calibration.map.path
+    if ladder is None or prepared is None:
+        prepared = prepare(Spreads.from_table(frame, least_depths=depths), path.model)
+    spreads = prepared.spreads
+    if ladder is None and calibration.map.reading == "likelihood":
+        ladder = climb(prepared, path)
+    rating = np.full(len(spreads), np.nan) if spreads.rating is None else spreads.rating
+    middle = float(np.mean(path.range))
+    own = at_own_elo(prepared, path, np.where(np.isfinite(rating), rating, middle))
+    # With a ladder the values are enough: what else the decisions bring need not be kept.
+    return _Seen(spreads if ladder is None else spreads.values_alone(), ladder, own)
+
+
 def _rate_part(
     frame: pl.DataFrame,
     calibration: Calibration,
@@ -189,33 +255,26 @@ def _rate_part(
     level: float,
     least: int,
     competence: bool,
-    ladder: Ladder | None,
-    prepared: Prepared | None,
+    seen: _Seen,
 ) -> list[dict[str, Any]]:
-    path = calibration.map.path
-    by_likelihood = calibration.map.reading == "likelihood"
-    if ladder is None or prepared is None:
-        prepared = prepare(Spreads.from_table(frame), path.model)
-    spreads = prepared.spreads
-    if ladder is None and by_likelihood:
-        ladder = climb(prepared, path)
     codes = np.zeros(len(frame), dtype=np.int64)
     names: list[tuple[Any, ...]] = [()]
     if labels:
         groups = frame.select(labels).with_row_index("row")
         parts = groups.group_by(labels, maintain_order=True).agg("row")
         names = parts.select(labels).rows()
-        for code, members in enumerate(parts["row"].to_list()):
-            codes[members] = code
+        members = parts["row"].explode().to_numpy()
+        codes[members] = np.repeat(np.arange(len(names)), parts["row"].list.len().to_numpy())
     players, events = _codes(frame, "mover"), _codes(frame, "event", "year")
-    beside = _beside_own_elo(prepared, calibration, codes, len(names), players, events)
+    beside = _beside_own_elo(seen, calibration, codes, len(names), players, events)
+    order = np.argsort(codes, kind="stable")
+    ends = np.cumsum(np.bincount(codes, minlength=len(names)))
     rows = []
     told = frame.select(name for name in _TOLD if name in frame.columns)
-    # With a ladder the values are enough: what else the decisions bring need not be copied.
-    needed = spreads if ladder is None else spreads.values_alone()
+    ladder = seen.ladder
     for code, values in enumerate(names):
-        here = np.flatnonzero(codes == code)
-        part = needed.take(here)
+        here = order[ends[code - 1] if code else 0 : ends[code]]
+        part = seen.spreads.take(here)
         shares = Shares(_share(players[here]), _share(events[here]))
         if len(here) < least:
             found = Estimate.nothing(len(part), part.number_of_groups)
@@ -268,7 +327,7 @@ def _codes(frame: pl.DataFrame, *columns: str) -> Ints:
 
 
 def _beside_own_elo(
-    prepared: Prepared,
+    seen: _Seen,
     calibration: Calibration,
     codes: Ints,
     count: int,
@@ -281,11 +340,9 @@ def _beside_own_elo(
     the more z varies, for players differ from their Elo, and events do: the adjusted z are divided
     by what the calibration's components make of just these turns.
     """
-    spreads, path = prepared.spreads, calibration.map.path
+    spreads, said = seen.spreads, seen.own
     rating = np.full(len(spreads), np.nan) if spreads.rating is None else spreads.rating
     known = np.isfinite(rating)
-    middle = float(np.mean(path.range))
-    said = at_own_elo(prepared, path, np.where(known, rating, middle))
     weight = np.bincount(codes, weights=spreads.weights, minlength=count)
     whole = np.bincount(codes, weights=~known, minlength=count) == 0
 
@@ -317,7 +374,8 @@ def _beside_own_elo(
 
 
 def _competence(part: Spreads) -> dict[str, float]:
-    found = fit_reference(part)
+    # What it was while decisions came in is not asked for.
+    found = fit_reference(part, snapshot_every=len(part))
     low, high = found.region()
     return {
         "competence": found.mean,
