@@ -109,7 +109,9 @@ def _by_hashes(one: pl.Series, two: pl.Series) -> tuple[pl.Series, Ints, Ints] |
     seen = table.seen[:known]
     late = int(np.searchsorted(seen, rows))
     names = pl.concat([one.gather(seen[:late]), two.gather(seen[late:] - rows)]).rename("player")
-    order = names.arg_sort().to_numpy()
+    # One thread: several need more than twice the processor time for the same names.
+    sort = pl.arg_sort_by("player", multithreaded=False)
+    order = names.to_frame().select(sort).to_series().to_numpy()
     rank = np.empty(known, dtype=np.int32)
     rank[order] = np.arange(known, dtype=np.int32)
     return names.gather(order), rank[numbers[0]], rank[numbers[1]]

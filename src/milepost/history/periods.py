@@ -85,11 +85,13 @@ def cut(time: pl.Series, period: str | float, event: pl.Series | None = None) ->
         return _dates(time, period)
     if not time.dtype.is_numeric():
         raise InputError(f"expected dates or numbers as the times, got {time.dtype}")
-    values = time.cast(pl.Float64).to_numpy()
     length = {"year": 1.0, "month": 1.0 / 12.0, "day": 1.0 / DAYS_A_YEAR}.get(str(period))
     step = length if length is not None else float(period)
-    # The nudge keeps 0.3 / 0.1 in the third step, not the second.
-    cells = np.floor(values / step + 1e-9)
+    if time.dtype.is_integer() and step == 1.0:
+        cells = time.cast(pl.Int64).to_numpy()
+    else:
+        # The nudge keeps 0.3 / 0.1 in the third step, not the second.
+        cells = np.floor(time.cast(pl.Float64).to_numpy() / step + 1e-9)
     found, index = _distinct(cells)
     clock = found * step
     whole = bool(np.all(clock == np.round(clock)))

@@ -210,11 +210,16 @@ def _usable(frame: pl.DataFrame) -> tuple[pl.Series, dict[str, int]]:
         "a year that cannot be": _no_year(frame["time"]),
         "no player": blank[0] | blank[1],
         "a player against himself": pl.col("player_1") == pl.col("player_2"),
-        "a score other than 1, 0.5 and 0": ~score.is_in([0.0, 0.5, 1.0]).fill_null(False),
+        "a score other than 1, 0.5 and 0": ~(
+            (score == 0) | (score == 0.5) | (score == 1)
+        ).fill_null(False),
         "a first mover other than 1 and 2": ~pl.col("first_mover").is_in([1, 2]).fill_null(True),
         "a weight that is not positive": ~(weight.is_finite() & (weight > 0)).fill_null(True),
         "a weight beyond 1e12": (weight > _HEAVIEST).fill_null(False),
     }
+    none = frame.select(good=~pl.any_horizontal(*faults.values())).to_series()
+    if none.all():
+        return none, {}
     kind = pl.lit(None, dtype=pl.String)
     for reason, test in reversed(faults.items()):
         kind = pl.when(test).then(pl.lit(reason)).otherwise(kind)

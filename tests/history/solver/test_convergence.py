@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from tests.history.ttt.test_state import differences
 
 from milepost.history import ConvergenceWarning, Sweep
 from milepost.history.records import read_records
+from milepost.history.solver.conjugate import spans_of_lives
 from milepost.history.solver.newton import Learning, linear_model, newton_step
 from milepost.history.ttt.graph import Notes, no_sums
 from milepost.history.ttt.own_margins import MarginModel, TTTDState, ttt_d_state
@@ -105,7 +107,8 @@ def test_visits_note_the_stand_ins_that_are_worked_out_anew(own: bool) -> None:
         assert way(0, records.periods, notes=notes) == 0
         noted, anew = linear_model(state, **given, notes=notes), linear_model(state, **given)
         assert np.allclose(noted.system.curvature, anew.system.curvature, rtol=1e-6, atol=0.0)
-        assert np.allclose(noted.system.lives.inverse, anew.system.lives.inverse, rtol=1e-6, atol=0.0)
+        inverse = noted.system.lives.inverse, anew.system.lives.inverse
+        assert np.allclose(*inverse, rtol=1e-6, atol=0.0)
         # in units of a game's precision times a thousandth of a point
         unit = 1e-3 * float(anew.system.curvature.max())
         assert np.allclose(noted.pull, anew.pull, rtol=0.0, atol=unit)
@@ -159,6 +162,38 @@ def test_two_workers_find_the_same_fixed_point(options: dict[str, Any]) -> None:
     assert two.log_evidence == pytest.approx(one.log_evidence, abs=1e-6)
     again = fit(games, tolerance=1e-3, workers=2, **options)
     assert again.curves.equals(two.curves)
+
+
+def test_the_future_crosses_borders_in_the_first_sweep() -> None:
+    records = read_records(simulated(3000, 60, 12, seed=8))
+    model = SkillModel(400.0, 480.0, 60.0, 150.0)
+    zero = np.zeros(records.periods)
+    whole, parts = (ttt_state(records, model, level=zero, advantage=zero) for _ in range(2))
+    middle = records.periods // 2
+    whole.forward(0, records.periods)
+    whole.backward(0, records.periods)
+    before = whole.snapshot()
+    whole.carry_back(records.periods)
+    assert np.allclose(whole.snapshot(), before, rtol=1e-12, atol=0.0)
+    parts.forward(0, records.periods)
+    parts.backward(middle, records.periods)
+    parts.backward(0, middle)
+    parts.exchange([middle])
+    apart = np.abs(parts.snapshot() - before).max()
+    parts.carry_back(middle)
+    assert np.abs(parts.snapshot() - before).max() < 0.25 * apart
+
+
+@pytest.mark.parametrize("workers", [2, 3, 5])
+def test_each_worker_has_neighbouring_players(workers: int) -> None:
+    records = read_records(simulated(2000, 50, 9, seed=9))
+    spans = spans_of_lives(records.node_player, records.node_start, workers)
+    nodes = [np.concatenate([np.arange(*span) for span in own]) for own in spans]
+    assert np.array_equal(np.sort(np.concatenate(nodes)), np.arange(records.nodes))
+    players = [set(records.node_player[own].tolist()) for own in nodes]
+    assert sum(map(len, players)) == records.players
+    assert all(max(a) < min(b) for a, b in itertools.pairwise(players))
+    assert max(map(len, nodes)) < 1.3 * records.nodes / workers
 
 
 def test_progress_is_told_every_sweep() -> None:

@@ -24,14 +24,15 @@ from milepost.kernels import fused_kernel, inner_kernel, kernel
 _LOW = -26.0
 _HIGH = 4.0
 _CELLS_A_UNIT = 16.0
+_CELLS_BELOW_ZERO = -_LOW * _CELLS_A_UNIT
 _DEGREE = 7
 _ROOT_TWO = math.sqrt(2.0)
 _DENSITY_AT_ZERO = 1.0 / math.sqrt(2.0 * math.pi)
 _LOG_DENSITY_AT_ZERO = math.log(_DENSITY_AT_ZERO)
 
 
-def _ratio_table() -> npt.NDArray[np.float64]:
-    """Taylor coefficients of v around the middle of every cell.
+def _ratio_table() -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """The middle of every cell, and Taylor coefficients of v around it.
 
     v' = -v (v + x) gives all derivatives from v itself. The nearest complex zero of Phi lies 2.8
     from the real line, so with half a cell of 1/32 the series gains a factor 90 a term.
@@ -45,10 +46,10 @@ def _ratio_table() -> npt.NDArray[np.float64]:
         products = sum(table[:, i] * table[:, n - i] for i in range(n + 1))
         before = table[:, n - 1] if n else np.zeros(cells)
         table[:, n + 1] = -(products + x * table[:, n] + before) / (n + 1)
-    return table
+    return x, table
 
 
-_TABLE = _ratio_table()
+_MIDDLES, _TABLE = _ratio_table()
 
 
 @kernel
@@ -76,10 +77,9 @@ def _tail_excess(x: float) -> float:
 @inner_kernel
 def _in_table(x: float) -> float:
     """Return v(x) for -26 <= x < 4."""
-    place = (x - _LOW) * _CELLS_A_UNIT
     # Not signed: an index that cannot be negative need not be checked for it.
-    cell = np.uint32(place)
-    u = (place - cell - 0.5) / _CELLS_A_UNIT
+    cell = np.uint32(x * _CELLS_A_UNIT + _CELLS_BELOW_ZERO)
+    u = x - _MIDDLES[cell]
     uu = u * u
     low = (_TABLE[cell, 0] + _TABLE[cell, 1] * u) + (_TABLE[cell, 2] + _TABLE[cell, 3] * u) * uu
     high = (_TABLE[cell, 4] + _TABLE[cell, 5] * u) + (_TABLE[cell, 6] + _TABLE[cell, 7] * u) * uu

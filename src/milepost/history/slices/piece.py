@@ -150,7 +150,7 @@ class Slice:
         """Move all skills by `shift`, take new borders and a margin, sweep once, and answer."""
         state = self.state
         if self.before is not None:
-            state.shift(np.full(self.records.nodes, shift))
+            state.shift(np.full(self.records.nodes, shift), 0, self.records.periods)
         state.model = replace(state.model, margin=margin)
         self._tell(borders)
         skipped = improve(state, Learning(), first=self.before is None)

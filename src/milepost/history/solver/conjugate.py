@@ -226,7 +226,7 @@ class System:
 
 def solve(
     system: System, pull: Floats, path_pull: Floats, *, accuracy: float, rough: float,
-    enough: float,
+    enough: float, room: Floats | None = None,
 ) -> Solution:  # fmt: skip
     """Solve H x = pull.
 
@@ -242,8 +242,13 @@ def solve(
         looks small; the preconditioner solves that at once.)
     rough, enough
         Where the solution is larger than `enough`, in points, this accuracy will do.
+    room
+        Four rows of nodes to work in, of which the first is the solution; `None` = fresh memory,
+        which is dear.
     """
-    x, z, direction, image = (np.zeros_like(pull) for _ in range(4))
+    room = np.empty((4, len(pull))) if room is None else room
+    room[:] = 0.0
+    x, z, direction, image = room
     paths, path_z, path, path_image = (np.zeros_like(path_pull) for _ in range(4))
     size = system.advance(0.0, direction, image, x, pull, z)
     size += system.advance_paths(0.0, path, path_image, paths, path_pull, path_z)
@@ -273,7 +278,7 @@ def solve(
 
 def largest(values: Floats) -> float:
     """Return the largest absolute value; NaN if there is one."""
-    return float(np.max(np.abs(values), initial=0.0))
+    return max(float(np.max(values, initial=0.0)), -float(np.min(values, initial=0.0)))
 
 
 def call(function: Callable[..., object], *arguments: object) -> Callable[[], None]:

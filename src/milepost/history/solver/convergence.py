@@ -25,7 +25,7 @@ import numpy as np
 
 from milepost.errors import InputError, MilepostWarning
 from milepost.history.records import Floats, Records
-from milepost.history.solver.conjugate import InParallel, Ranges
+from milepost.history.solver.conjugate import InParallel, Ranges, call, largest
 from milepost.history.solver.newton import Learning, Linear, Step, linear_model, newton_step
 from milepost.history.ttt.graph import Chains, Graph, Notes, Sums, no_sums
 from milepost.history.ttt.state import SkillModel
@@ -106,8 +106,12 @@ class SweepState(Protocol):
         """Pass messages across the borders between workers."""
         ...
 
-    def shift(self, by: Floats) -> None:
-        """Move the skill of every node."""
+    def carry_back(self, end: int) -> None:
+        """Bring what the future says up to date before a period, without the games."""
+        ...
+
+    def shift(self, by: Floats, begin: int, end: int) -> None:
+        """Move the skill of every node of some periods."""
         ...
 
     def linearise(self, begin: int, end: int, means: Floats, curvature: Floats, sums: Sums) -> None:
@@ -177,6 +181,7 @@ def _converge(
     distances: list[float] = []
     before: Floats | None = None
     notes = _notes(state)
+    room = np.empty((4, state.records.nodes))
     for number in range(1, max_sweeps + 1):
         skipped = _sweep(state, ranges, in_parallel, notes, first=number == 1)
         after = state.snapshot()
@@ -186,7 +191,7 @@ def _converge(
         ahead = still_to_go(changes)
         # A step is found well where it may be the last one, roughly where it cannot be.
         enough = tolerance * (1.0 - LEAST) / LEAST if ahead <= tolerance else 0.0
-        newton = _newton(state, learning, ranges, in_parallel, enough, notes)
+        newton = _newton(state, learning, ranges, in_parallel, enough, notes, room)
         distances.append(_largest(newton, state.told))
         # A step that brought no gain is taken more carefully the next time.
         gained = len(distances) < 2 or distances[-1] < distances[-2]
@@ -197,10 +202,10 @@ def _converge(
             progress(sweep_news(number, remaining, skipped))
         if remaining <= tolerance:
             # The step is free and still an improvement.
-            _take(state, newton, 1.0)
+            _take(state, newton, 1.0, ranges, in_parallel)
             return Convergence(True, number, remaining, skipped)
         if np.isfinite(distances[-1]) and number < max_sweeps:
-            _take(state, newton, trust)
+            _take(state, newton, trust, ranges, in_parallel)
             if adjust is not None:
                 moved = adjust()
     return Convergence(False, max_sweeps, float(remaining), skipped)
@@ -241,6 +246,9 @@ def _sweep(
     if first:
         counts.append(state.forward(0, ranges[-1][1]))
         go((state.backward, state.backward), notes)
+        if borders:
+            # All but the last worker came to its border before the future was there.
+            state.carry_back(borders[-1])
     else:
         go(ways)
         go(ways[::-1], notes)
@@ -249,7 +257,7 @@ def _sweep(
 
 def _newton(
     state: SweepState, learning: Learning, ranges: Ranges, in_parallel: InParallel, enough: float,
-    notes: Notes | None,
+    notes: Notes | None, room: Floats | None = None,
 ) -> Step:  # fmt: skip
     model = state.model
     # The newcomers' level moves whole eras: its equations are stiffer and need more care.
@@ -257,6 +265,7 @@ def _newton(
         state, sigma=model.sigma, beta=model.beta, tau=model.tau, clock=state.records.clock,
         learning=learning, ranges=ranges, in_parallel=in_parallel,
         accuracy=1e-4 if learning.level_drift else 1e-3, enough=enough, notes=notes,
+        room=room,
     )  # fmt: skip
 
 
@@ -271,7 +280,7 @@ def improve(state: SweepState, learning: Learning, *, first: bool) -> int:
     skipped = _sweep(state, ranges, _one_by_one, notes, first=first)
     newton = _newton(state, learning, ranges, _one_by_one, 0.0, notes)
     if np.isfinite(_largest(newton, state.told)):
-        _take(state, newton, 1.0)
+        _take(state, newton, 1.0, ranges, _one_by_one)
     return skipped
 
 
@@ -289,8 +298,11 @@ def _one_by_one(tasks: list[Callable[[], None]]) -> None:
         task()
 
 
-def _take(state: SweepState, step: Step, share: float) -> None:
-    state.shift(share * step.skills)
+def _take(
+    state: SweepState, step: Step, share: float, ranges: Ranges, in_parallel: InParallel
+) -> None:
+    by = share * step.skills
+    in_parallel([call(state.shift, by, *part) for part in ranges])
     state.level += share * step.level
     state.advantage += share * step.advantage
     if state.told is not None:
@@ -298,7 +310,7 @@ def _take(state: SweepState, step: Step, share: float) -> None:
 
 
 def _largest(step: Step, told: Told | None) -> float:
-    parts = [float(np.max(np.abs(part))) for part in step[:3]]
+    parts = [largest(part) for part in step[:3]]
     return max(parts) if told is None else max(*parts, told.step_size(step.era))
 
 

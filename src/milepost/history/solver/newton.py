@@ -89,7 +89,7 @@ class State(Protocol):
 def newton_step(
     state: State, *, sigma: float, beta: float, tau: float, clock: Floats, learning: Learning,
     ranges: Ranges, in_parallel: InParallel, accuracy: float = 1e-4, enough: float = np.inf,
-    notes: Notes | None = None,
+    notes: Notes | None = None, room: Floats | None = None,
 ) -> Step:  # fmt: skip
     """Return the distance from the present means to those of the fixed point.
 
@@ -112,6 +112,8 @@ def newton_step(
     notes
         The games' stand-ins as the last visit noted them, which are used up; `None` = they are
         worked out anew.
+    room
+        See `milepost.history.solver.conjugate.solve`: the step lies there until the next one.
     """
     periods = len(clock)
     linear = linear_model(
@@ -119,8 +121,9 @@ def newton_step(
         in_parallel=in_parallel, notes=notes,
     )  # fmt: skip
     found = solve(
-        linear.system, linear.pull, linear.path_pull, accuracy=accuracy, rough=ROUGH, enough=enough
-    )
+        linear.system, linear.pull, linear.path_pull, accuracy=accuracy, rough=ROUGH,
+        enough=enough, room=room,
+    )  # fmt: skip
     level, advantage, era = np.split(found.paths, [periods, 2 * periods])
     return Step(found.skills, level, advantage, era, found.iterations, found.residual)
 

@@ -150,6 +150,13 @@ def receive_future(graph: Graph, chains: Chains, period: int, high: int, drift: 
 
 
 @kernel
+def carry_back(graph: Graph, chains: Chains, end: int, drift: float) -> None:
+    """Bring the backward messages of all periods before `end` up to date; no game is visited."""
+    for period in range(end - 1, -1, -1):
+        receive_future(graph, chains, period, len(graph.following), drift)
+
+
+@kernel
 def exchange(graph: Graph, chains: Chains, borders: Longs, drift: float) -> None:
     """Pass the messages across the borders between workers' nodes, both ways.
 
@@ -181,8 +188,8 @@ def exchange(graph: Graph, chains: Chains, borders: Longs, drift: float) -> None
 
 
 @kernel
-def shift_chains(chains: Chains, shift: Floats) -> None:
+def shift_chains(chains: Chains, shift: Floats, begin: int, end: int) -> None:
     """Move every node by `shift`: beliefs and messages as if the whole scale moved there."""
-    for node in range(len(shift)):
+    for node in range(begin, end):
         for array in (chains.belief, chains.forward, chains.backward):
             array[node, 1] += array[node, 0] * shift[node]

@@ -32,6 +32,7 @@ from milepost.history.ttt.graph import (
     Indices,
     Notes,
     Sums,
+    carry_back,
     exchange,
     graph_of,
     no_chains,
@@ -119,11 +120,24 @@ class TTTDState:
         exchange(self.graph, self.chains, first, self.model.tau**2)
         exchange(self.graph, self.margins, first, self.model.margin_tau**2)
 
-    def shift(self, by: Floats) -> None:
-        """Move the skill of every node, with all messages to it."""
-        shift_chains(self.chains, by)
-        hold_still(self.told, self.chains.belief, by)
-        _shift_messages(self.graph.first, self.graph.second, self.message, by)
+    def carry_back(self, end: int) -> None:
+        """Bring what the future says up to date before the period `end`, without the games."""
+        carry_back(self.graph, self.chains, end, self.model.tau**2)
+        carry_back(self.graph, self.margins, end, self.model.margin_tau**2)
+
+    def shift(self, by: Floats, begin: int, end: int) -> None:
+        """Move the skill of every node of the periods from `begin` up to `end`.
+
+        All messages to it move with it, but for what is told.
+        """
+        graph = self.graph
+        low, high = int(graph.node_start[begin]), int(graph.node_start[end])
+        shift_chains(self.chains, by, low, high)
+        hold_still(self.told, self.chains.belief, by, low, high)
+        _shift_messages(
+            graph.first, graph.second, self.message, by, int(graph.game_start[begin]),
+            int(graph.game_start[end]),
+        )  # fmt: skip
 
     def linearise(self, begin: int, end: int, means: Floats, curvature: Floats, sums: Sums) -> None:
         """Write each game's Gaussian stand-in: see `milepost.history.solver.newton`."""
@@ -391,9 +405,12 @@ def _backward(
 
 
 @kernel
-def _shift_messages(first: Indices, second: Indices, message: Floats, by: Floats) -> None:
+def _shift_messages(
+    first: Indices, second: Indices, message: Floats, by: Floats, begin: int, end: int
+) -> None:
     two_factors = message.shape[1] > 8
-    for game in range(len(message)):
+    for place in range(begin, end):
+        game = np.uint64(place)
         message[game, 1] += message[game, 0] * by[first[game]]
         message[game, 3] += message[game, 2] * by[second[game]]
         if two_factors:

@@ -25,24 +25,23 @@ def _messages(
 
     Then precision and pull of its Gaussian stand-in, the pull counted from equal means.
     """
-    # With P = pi_i pi_j and Q = pi_i + pi_j + noise P, the variance of the difference is Q / P:
-    # one root and two divisions are enough for all that follows.
+    # With P = pi_i pi_j and Q = pi_i + pi_j + noise P, the variance of the difference is Q / P.
+    # What takes long is the way from the first number to the last, not their count: root and
+    # divisions are written so that they do not wait for each other.
     p = pi_i * pi_j
     q = pi_i + pi_j + noise * p
-    root = math.sqrt(p * q)
-    inverse = 1.0 / root
-    scale = p * inverse
+    pq = p * q
+    root = math.sqrt(pq)
+    inverse = root * (1.0 / pq)
     x_i, x_j = tau_i * pi_j, tau_j * pi_i
     # moments of the performance difference, truncated by the result
-    t = (x_i - x_j + lead * p) * inverse
+    apart, bound = x_i - x_j + lead * p, margin * p
     if drawn:
-        v, w = draw_moments(t, margin * scale)
+        v, w = draw_moments(apart * inverse, bound * inverse)
     else:
-        v, w = win_moments(t - margin * scale)
+        v, w = win_moments((apart - bound) * inverse)
     # no division by w, which may vanish
-    left_i, left_j = q - w * pi_j, q - w * pi_i
-    both = 1.0 / (left_i * left_j)
-    to_i, to_j = left_j * both, left_i * both
+    to_i, to_j = 1.0 / (q - w * pi_j), 1.0 / (q - w * pi_i)
     push, wp = root * v, w * p
     # curvature kappa of log Z gives a factor on the skills of kappa / (1 - kappa (v_i + v_j))
     left = 1.0 / (q - w * (pi_i + pi_j))

@@ -80,10 +80,13 @@ def pass_on(told: Told | None, belief: Floats) -> None:
         belief += told.message
 
 
-def hold_still(told: Told | None, belief: Floats, by: Floats) -> None:
-    """Undo for the observations that all messages were moved: what is told stays where it is."""
+def hold_still(told: Told | None, belief: Floats, by: Floats, begin: int, end: int) -> None:
+    """Undo for the observations that all messages were moved: what is told stays where it is.
+
+    For the nodes from `begin` up to `end`.
+    """
     if told is not None:
-        belief[:, 1] -= told.precision * by
+        belief[begin:end, 1] -= told.precision[begin:end] * by[begin:end]
 
 
 def move_era(told: Told, belief: Floats, by: Floats) -> None:
