@@ -22,8 +22,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from milepost.games.pgn.coded import Coded
 from milepost.games.players.names import name_signatures
+from milepost.games.players.spellings import Spellings
 from milepost.tables import GAMES
 
 _LONG_GAME_PLIES = 50
@@ -91,7 +91,9 @@ class DuplicateFinder:
         self._kept_for: dict[int, int] = {}
         self._known = pl.DataFrame(schema={"name": pl.String, "signed": pl.UInt64})
 
-    def find(self, games: pl.DataFrame, first_place: int) -> Iterator[Duplicate]:
+    def find(
+        self, games: pl.DataFrame, first_place: int, spellings: Spellings | None = None
+    ) -> Iterator[Duplicate]:
         """Yield the games of this frame that came before, in this frame or an earlier one.
 
         Parameters
@@ -100,14 +102,23 @@ class DuplicateFinder:
             Consecutive games; the columns moves and plies may be missing (headers only).
         first_place
             The place of the first of them in the order of all games.
+        spellings
+            The players' names, if they are known already.
         """
-        signed = games.with_row_index("_row").with_columns(self._signatures_of(games))
+        spellings = Spellings.of_games(games) if spellings is None else spellings
+        signatures = self._signatures_of(spellings.names["spelling"])
+        signed = games.with_columns(
+            signatures.gather(rows).alias(f"_{side}") for side, rows in spellings.sides.items()
+        )
         found: dict[int, tuple[int, str]] = {}
         rules = self._rules(games.columns)
         for number, (rule, condition, columns) in enumerate(rules):
-            rows = signed.filter(condition).select("_row", pl.struct(columns).hash().alias("_hash"))
-            places = rows["_row"].to_numpy().astype(np.int64) + first_place
-            firsts = self._seen[number].first_places(rows["_hash"].to_numpy(), places)
+            told = signed.select(
+                condition.fill_null(False).alias("is_told"), pl.struct(columns).hash().alias("hash")
+            )
+            is_told = told["is_told"].to_numpy()
+            places = np.flatnonzero(is_told) + first_place
+            firsts = self._seen[number].first_places(told["hash"].to_numpy()[is_told], places)
             for place, first in zip(places[firsts >= 0], firsts[firsts >= 0], strict=True):
                 found.setdefault(int(place), (int(first), rule))
         for place in sorted(found):
@@ -116,26 +127,23 @@ class DuplicateFinder:
             self._kept_for[place] = self._kept_for.get(first, first)
             yield Duplicate(place, self._kept_for[place], rule)
 
-    def _signatures_of(self, games: pl.DataFrame) -> list[pl.Series]:
+    def _signatures_of(self, names: pl.Series) -> pl.Series:
         """Digests of what sources agree on of the names; each name is looked at once."""
-        names = Coded.of_rows(pl.concat([games["white"], games["black"].alias("white")]))
-        different = names.values.alias("name").to_frame()
-        new = different.join(self._known, on="name", how="anti").drop_nulls()["name"]
+        given = names.alias("name").to_frame()
+        new = given.join(self._known, on="name", how="anti").drop_nulls().unique()["name"]
         if len(new):
             signed = pl.DataFrame({"name": new, "signed": name_signatures(new)})
             # A null's digest would be that of a name.
             digest = pl.when(pl.col("signed").is_not_null()).then(pl.col("signed").hash())
             self._known = pl.concat([self._known, signed.with_columns(digest.alias("signed"))])
-        known = different.join(self._known, on="name", how="left", maintain_order="left")["signed"]
-        both = known.gather(names.codes)
-        return [both[: len(games)].alias("_white"), both[len(games) :].alias("_black")]
+        return given.join(self._known, on="name", how="left", maintain_order="left")["signed"]
 
     @staticmethod
     def _rules(columns: list[str]) -> Iterator[tuple[str, pl.Expr, list[str]]]:
         named = pl.col("_white").is_not_null() & pl.col("_black").is_not_null()
         players = ["_white", "_black"]
         if "moves" in columns:
-            yield "identical", pl.lit(True), ["game_id"]
+            yield "identical", pl.repeat(True, pl.len()), ["game_id"]
             long = pl.col("plies") >= _LONG_GAME_PLIES
             dated = pl.col("year").is_not_null()
             played = ["moves", "fen", "result"]

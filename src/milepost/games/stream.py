@@ -19,8 +19,9 @@ import polars as pl
 
 from milepost.games.duplicates import DuplicateFinder
 from milepost.games.pgn.blocks import Batch, Chunk, Reading, cut_batches, cut_chunks
-from milepost.games.pgn.readers import errors_table
+from milepost.games.pgn.readers import NAME_ROWS, errors_table
 from milepost.games.players.resolve import NameCounts, resolve_players, with_keys
+from milepost.games.players.spellings import Spellings
 from milepost.io.files import STDOUT
 from milepost.io.progress import Report
 from milepost.io.sources import Inputs, find_sources, plain_name
@@ -182,9 +183,9 @@ class GameStream:
         place = 0
         for task in run_tasks(tasks, self._read, self._folder, workers=self._processes()):
             self._tasks += 1
-            games = self._folder.get(task.number, "games")
-            names.add(games)
-            for duplicate in finder.find(games, place):
+            games, spellings = self._games(task.number)
+            names.add(games, spellings)
+            for duplicate in finder.find(games, place, spellings):
                 self._dropped[duplicate.place] = (duplicate.first, duplicate.rule)
             place += len(games)
             errors = self._folder.get(task.number, "errors")
@@ -214,12 +215,22 @@ class GameStream:
             .unique(["key", "spelling"])
         )
 
+    def _games(self, number: int) -> tuple[pl.DataFrame, Spellings]:
+        """The games of a stretch, and their players' names."""
+        games = self._folder.get(number, "games")
+        if not set(NAME_ROWS) <= set(games.columns):
+            return games, Spellings.of_games(games)
+        names = self._folder.get(number, "names")
+        white, black = (games[name].to_numpy() for name in NAME_ROWS)
+        return games.drop(NAME_ROWS), Spellings(names, white, black)
+
     def pieces(self) -> Iterator[Piece]:
         """Yield all games, piece by piece, in the order of the sources."""
         place = 0
         self.summary.kept = 0
         for number in range(self._tasks):
-            games = with_keys(self._folder.get(number, "games"), self.players)
+            games, spellings = self._games(number)
+            games = with_keys(games, self.players, spellings)
             kept = pl.Series([True]).new_from_index(0, len(games))
             dropped = []
             if self._dropped and not self._keep_duplicates:

@@ -10,7 +10,7 @@ from milepost.games.pgn.speeds import (
     NOT_STANDARD,
     SPEEDS,
     has_condition,
-    speed_of_games,
+    speeds_of,
 )
 
 
@@ -19,7 +19,7 @@ def _speed(time_control: str | None = None, event: str | None = None) -> str | N
         {"time_control": [time_control], "event": [event]},
         schema={"time_control": pl.String, "event": pl.String},
     )
-    found: str | None = frame.select(speed_of_games()).item()
+    found: str | None = speeds_of(frame).item()
     return found
 
 
@@ -217,4 +217,4 @@ def test_only_classical_is_standard() -> None:
 )
 def test_minutes_where_seconds_would_make_no_sense(control: str, speed: str) -> None:
     frame = pl.DataFrame({"time_control": [control], "event": ["Some Open"]})
-    assert frame.select(speed_of_games())["speed"].to_list() == [speed]
+    assert speeds_of(frame).to_list() == [speed]

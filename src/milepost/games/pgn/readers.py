@@ -21,6 +21,7 @@ from milepost.games.pgn.movetext import (
 )
 from milepost.games.pgn.tags import HEADER_TAGS, TAG_COLUMNS, code_tags, parse_tags
 from milepost.games.pgn.tidy import RESULTS, tidy_columns, tidy_tags, variant_of
+from milepost.games.players.spellings import Spellings
 from milepost.games.turns.replay import TurnRecorder, book_plies_of, replayed_frame
 from milepost.io.work import Frames
 from milepost.tables import ERRORS, GAMES
@@ -235,6 +236,8 @@ HEADER_COLUMNS = (
 )  # fmt: skip
 
 
+NAME_ROWS = ("white_row", "black_row")
+"""Where the players' names stand in the table `names`."""
 HEADER_BATCH = 50_000
 """Games at a time: array operations want long arrays."""
 
@@ -245,7 +248,8 @@ def read_headers(batch: Batch) -> Frames:
     Returns
     -------
     dict
-        `games`, with the columns `HEADER_COLUMNS`, and `errors`.
+        `games`, with the columns `HEADER_COLUMNS` and `NAME_ROWS`, the `names` that those are rows
+        of (see `milepost.games.players.spellings.Spellings`), and `errors`.
     """
     blocks = [chunk.block() for chunk in batch.chunks]
     columns, doubts = code_tags(blocks, HEADER_TAGS)
@@ -258,7 +262,9 @@ def read_headers(batch: Batch) -> Frames:
         np.repeat(np.arange(len(sizes), dtype=np.uint32), sizes),
     )
     tidy = tidy_columns(raw)
+    spellings = Spellings.of_columns(tidy)
     games = spread({name: tidy[name] for name in HEADER_COLUMNS if name in tidy}).with_columns(
+        *(rows.alias(f"{side}_row") for side, rows in spellings.sides.items()),
         pl.Series("full_moves", np.concatenate([*map(last_move_numbers, blocks)]), pl.Int32),
         pl.Series("line", np.concatenate([block.lines for block in blocks]), pl.Int64),
     )
@@ -279,7 +285,11 @@ def read_headers(batch: Batch) -> Frames:
             for reason in reasons
         ]
     kept = games.filter(~left_out) if left_out.any() else games
-    return {"games": kept.select(HEADER_COLUMNS), "errors": errors_table(errors)}
+    return {
+        "games": kept.select(*HEADER_COLUMNS, *NAME_ROWS),
+        "names": spellings.names,
+        "errors": errors_table(errors),
+    }
 
 
 def _result_tokens(results: Coded, blocks: list[Block]) -> Coded:

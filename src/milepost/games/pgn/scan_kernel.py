@@ -43,9 +43,9 @@ _OPEN_BRACES, _SHUT_BRACES = np.uint64(_OPEN_BRACE) * _ONES, np.uint64(_SHUT_BRA
 _LOW_BITS = np.uint64(0x7F) * _ONES
 _HALF, _LETTER_MASK = np.uint64(0xFFFFFFFF), np.uint64(0xFF)
 _NONE, _ONE = np.uint64(0), np.uint64(1)
-_BITS_7, _BITS_32 = np.uint64(7), np.uint64(32)
-_MIX_LOW, _MIX_HIGH = np.uint64(0x9E3779B1), np.uint64(0x85EBCA77)
-"""Two odd numbers of 32 bits (those of xxHash), whose products spread letters over all bits."""
+_BITS_7, _BITS_29, _BITS_32 = np.uint64(7), np.uint64(29), np.uint64(32)
+_MIX = np.uint64(0x9E3779B1)
+"""An odd number of 32 bits (of xxHash), whose products spread letters over all bits."""
 _NAME_BITS, _VALUE_BITS, _VALUE_MASK = np.uint64(8), np.uint64(24), np.uint64(0xFFFFFF)
 """A place in the table of values holds 32 mixed bits, the tag's name, and the number of the value,
 of which a batch has fewer than bytes by three."""
@@ -216,9 +216,7 @@ def _mixed(words: Words, low: int, high: int, name: int) -> np.uint64:
         word = words[at]
         if at + 8 > high:
             word &= (_ONE << np.uint64(8 * (high - at))) - _ONE
-        mixed = ((mixed ^ word) & _HALF) * _MIX_LOW
-        mixed ^= mixed >> _BITS_32
-        mixed = ((mixed ^ (word >> _BITS_32)) & _HALF) * _MIX_HIGH
+        mixed = ((mixed ^ word ^ (word >> _BITS_29)) & _HALF) * _MIX
         mixed ^= mixed >> _BITS_32
     return mixed & _HALF
 

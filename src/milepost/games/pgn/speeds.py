@@ -50,14 +50,18 @@ _MINUTE_BASES = tuple(
 )
 
 
-def speed_of_games() -> pl.Expr:
-    """Return the speed of each game from its time control, else from its event's name."""
+def speeds_of(games: pl.DataFrame) -> pl.Series:
+    """Return the speed of each game from its time control, else from its event's name.
+
+    Step by step: polars would work out a part of an expression anew wherever it stands.
+    """
     text = pl.col("time_control").str.strip_chars().str.to_lowercase()
     # [moves/]seconds[+increment], first period only: later periods only lengthen a slow game.
     parts = text.str.extract_groups(r"^(?:(\d+)/)?(\d+)(?:\+(\d+))?(?::.*)?$")
-    moves = parts.struct.field("1").cast(pl.Float64, strict=False)
-    base = parts.struct.field("2").cast(pl.Float64, strict=False)
-    increment = parts.struct.field("3").cast(pl.Float64, strict=False).fill_null(0.0)
+    given = games.select(parts.struct.rename_fields(["moves", "base", "increment"]).alias("parts"))
+    numbers = given.unnest("parts").cast(pl.Float64, strict=False)
+    moves, base, increment = pl.col("moves"), pl.col("base"), pl.col("increment")
+    numbers = numbers.with_columns(increment.fill_null(0.0))
     in_minutes = (
         pl.when(moves.is_null())
         .then(
@@ -69,10 +73,13 @@ def speed_of_games() -> pl.Expr:
     )
     seconds = pl.when(in_minutes).then(base * 60).otherwise(base)
     for_sixty = seconds * pl.when(moves > 0).then(_MOVES_COUNTED / moves).otherwise(1.0)
-    for_sixty = for_sixty + increment * _MOVES_COUNTED
-    days = (moves == 1) & (base >= 43_200)
+    times = numbers.select(
+        (for_sixty + increment * _MOVES_COUNTED).alias("for_sixty"),
+        ((moves == 1) & (base >= 43_200)).alias("days"),
+    )
+    for_sixty = pl.col("for_sixty")
     by_control = (
-        pl.when(days)
+        pl.when("days")
         .then(pl.lit("correspondence"))
         .when(for_sixty < 180)
         .then(pl.lit("bullet"))
@@ -89,9 +96,15 @@ def speed_of_games() -> pl.Expr:
     )
     # A server names the pool that it rates the game in: lichess calls 600+0 rapid.
     event = pl.col("event").str.to_lowercase()
-    by_server = event.str.extract(r"^(?:rated|casual) (?:ultra)?(\w+) (?:game|tournament)")
-    by_server = pl.when(by_server.is_in(SPEEDS)).then(by_server)
-    return pl.coalesce(by_server, by_control, by_word).alias("speed")
+    named = event.str.extract(r"^(?:rated|casual) (?:ultra)?(\w+) (?:game|tournament)")
+    found = games.select(
+        pl.when(named.is_in(SPEEDS)).then(named).alias("by_server"),
+        times.select(by_control.alias("by_control")).to_series(),
+        by_word.alias("by_word"),
+    )
+    return found.select(
+        pl.coalesce("by_server", "by_control", "by_word").alias("speed")
+    ).to_series()
 
 
 def fast_games(columns: Iterable[str]) -> pl.Expr:

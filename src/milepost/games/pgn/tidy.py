@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from milepost.games.pgn.coded import Coded, distinct, spread
-from milepost.games.pgn.speeds import speed_of_games
+from milepost.games.pgn.speeds import speeds_of
 from milepost.games.pgn.tags import TAG_COLUMNS
 
 RESULTS = ("1-0", "0-1", "1/2-1/2")
@@ -123,10 +123,10 @@ def tidy_columns(raw: Mapping[str, Coded]) -> dict[str, Coded]:
     for name in ("white", "black"):
         tidy[name] = _unescaped(tidy[name])
     dates, codes = distinct({name: raw[name] for name in ("date", "utc_date")})
-    days = dates.select(_date_given()).select(tidy_date(), _year())
+    days = tidy_dates(dates.select(_date_given()).to_series())
     tidy["date"], tidy["year"] = Coded(days["date"], codes), Coded(days["year"], codes)
     speeds, codes = distinct({name: tidy[name] for name in ("event", "time_control")})
-    return {**tidy, "speed": Coded(speeds.select(speed_of_games()).to_series(), codes)}
+    return {**tidy, "speed": Coded(speeds_of(speeds), codes)}
 
 
 def variant_of(tag: str | None) -> str:
@@ -173,29 +173,39 @@ def _result() -> pl.Expr:
     return pl.coalesce(tag, pl.when(token.is_in(RESULTS)).then(token), pl.lit("*")).alias("result")
 
 
-def tidy_date() -> pl.Expr:
-    """Return the column `date` as YYYY.MM.DD, with ?? for what is not known or cannot be."""
-    parts = pl.col("date").str.extract_groups(_DATE)
-    year, month, day = (
-        parts.struct.field(number).cast(pl.Int32, strict=False).cast(pl.String) for number in "123"
-    )
-    month_exists = month.cast(pl.Int32).is_between(1, 12)
-    day_exists = (
-        pl.concat_str(year, month, day, separator="-")
+def tidy_dates(dates: pl.Series) -> pl.DataFrame:
+    """Return dates as YYYY.MM.DD, with ?? for what is not known or cannot be, and their years.
+
+    Step by step: polars would work out a part of an expression anew wherever it stands.
+
+    Returns
+    -------
+    polars.DataFrame
+        The columns `date` and `year`.
+    """
+    parts = pl.col("date").str.extract_groups(_DATE).struct.rename_fields(["year", "month", "day"])
+    given = dates.alias("date").to_frame().select(parts.alias("parts")).unnest("parts")
+    numbers = given.cast(pl.Int32, strict=False)
+    texts = numbers.cast(pl.String)
+    exists = numbers.select(
+        (pl.col("year") >= 1).alias("year"),
+        pl.col("month").is_between(1, 12).alias("month"),
+        texts.select(pl.concat_str("year", "month", "day", separator="-"))
+        .to_series()
         .str.to_date("%Y-%m-%d", strict=False)
         .is_not_null()
+        .alias("day"),
     )
-    return (
-        pl.when(year.cast(pl.Int32) >= 1)
-        .then(
-            pl.concat_str(
-                year.str.zfill(4),
-                pl.when(month_exists).then(month.str.zfill(2)).otherwise(pl.lit("??")),
-                pl.when(day_exists).then(day.str.zfill(2)).otherwise(pl.lit("??")),
-                separator=".",
-            )
-        )
-        .alias("date")
+    digits = {"year": 4, "month": 2, "day": 2}
+    shown = texts.select(
+        pl.when(exists[name]).then(pl.col(name).str.zfill(size)).otherwise(pl.lit("??")).alias(name)
+        for name, size in digits.items()
+    )
+    return pl.select(
+        pl.when(exists["year"])
+        .then(shown.select(pl.concat_str("year", "month", "day", separator=".")).to_series())
+        .alias("date"),
+        pl.when(exists["year"]).then(numbers["year"]).alias("year"),
     )
 
 
@@ -204,8 +214,3 @@ def _date_given() -> pl.Expr:
     date = pl.col("date").str.replace(_COMPACT, "$1.$2.$3")
     says_year = date.str.contains(r"^\s*[1-9]\d{3}(?:\D|$)")
     return pl.coalesce(pl.when(says_year).then(date), "utc_date").alias("date")
-
-
-def _year() -> pl.Expr:
-    year = pl.col("date").str.extract(_DATE).cast(pl.Int32, strict=False)
-    return pl.when(year >= 1).then(year).alias("year")

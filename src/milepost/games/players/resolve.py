@@ -16,6 +16,7 @@ import polars as pl
 
 from milepost.errors import TableError
 from milepost.games.players.names import normalise_name, normalise_names
+from milepost.games.players.spellings import Spellings
 from milepost.io.files import read_table
 from milepost.tables import PLAYERS, as_frame
 
@@ -29,16 +30,20 @@ class NameCounts:
         self._parts: list[pl.DataFrame] = []
         self._rows = 0
 
-    def add(self, games: pl.DataFrame) -> None:
+    def add(self, games: pl.DataFrame, spellings: Spellings | None = None) -> None:
         """Count the names of a frame with white, black, their FIDE ids, and year."""
-        for side in ("white", "black"):
-            part = games.group_by(
-                pl.col(side).alias("spelling"), pl.col(f"{side}_fide_id").alias("fide_id")
-            ).agg(
-                pl.len().cast(pl.Int64).alias("games"),
-                pl.col("year").min().alias("first_year"),
-                pl.col("year").max().alias("last_year"),
+        spellings = Spellings.of_games(games) if spellings is None else spellings
+        for rows in spellings.sides.values():
+            counted = (
+                pl.DataFrame({"row": rows, "year": games["year"]})
+                .group_by("row")
+                .agg(
+                    pl.len().cast(pl.Int64).alias("games"),
+                    pl.col("year").min().alias("first_year"),
+                    pl.col("year").max().alias("last_year"),
+                )
             )
+            part = spellings.names[counted["row"]].hstack(counted.drop("row"))
             self._parts.append(part)
             self._rows += len(part)
         if self._rows > 200_000:
@@ -190,19 +195,23 @@ def _join_rows(rows: list[dict[str, Any]]) -> pl.DataFrame:
     return pl.DataFrame(resolved, schema=PLAYERS.dtypes) if resolved else PLAYERS.empty()
 
 
-def with_keys(games: pl.DataFrame, players: pl.DataFrame) -> pl.DataFrame:
+def with_keys(
+    games: pl.DataFrame, players: pl.DataFrame, spellings: Spellings | None = None
+) -> pl.DataFrame:
     """Set keys and names to show (white_key, white_name …) of games from a players table."""
-    known = players.select("spelling", "fide_id", "key", "name")
-    columns: list[pl.Series] = []
-    for side in ("white", "black"):
-        # Only these columns are joined: carrying the others along costs more than the rest.
-        found = games.select(
-            pl.col(side).alias("spelling"), pl.col(f"{side}_fide_id").alias("fide_id")
-        ).join(
-            known, on=["spelling", "fide_id"], how="left", nulls_equal=True, maintain_order="left"
-        )
-        columns += [found[name].alias(f"{side}_{name}") for name in ("key", "name")]
-    return games.with_columns(columns)
+    spellings = Spellings.of_games(games) if spellings is None else spellings
+    found = spellings.names.join(
+        players.select("spelling", "fide_id", "key", "name"),
+        on=["spelling", "fide_id"],
+        how="left",
+        nulls_equal=True,
+        maintain_order="left",
+    )
+    return games.with_columns(
+        found[name].gather(rows).alias(f"{side}_{name}")
+        for side, rows in spellings.sides.items()
+        for name in ("key", "name")
+    )
 
 
 def with_names(games: pl.DataFrame) -> pl.DataFrame:

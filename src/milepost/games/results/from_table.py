@@ -9,7 +9,7 @@ import polars as pl
 
 from milepost.errors import InputError, TableError
 from milepost.games.pgn.speeds import fast_games
-from milepost.games.pgn.tidy import tidy_date
+from milepost.games.pgn.tidy import tidy_dates
 from milepost.games.results.from_games import time_known, time_of_dates
 from milepost.io.suggest import did_you_mean
 from milepost.tables import RESULTS, as_frame
@@ -239,7 +239,7 @@ def _timed(raw: pl.DataFrame) -> pl.DataFrame:
     if compact:
         spaced = pl.col("date").str.replace(r"^(\d{4})(\d{2})(\d{2})$", "$1.$2.$3")
         dates = dates.with_columns(spaced)
-    dates = dates.with_columns(tidy_date())
+    dates = dates.with_columns(tidy_dates(dates["date"])["date"])
     timed = dates.select(time_of_dates().alias("time"), time_known().alias("time_known"))
     return raw.with_columns(timed["time"], timed["time_known"])
 
