@@ -32,6 +32,8 @@ from milepost.io.sources import Readable, Source
 
 Frames = dict[str, pl.DataFrame]
 
+_HELD_BYTES = 64 << 20
+"""Tables of a job that cannot be resumed stay in memory up to this size."""
 _LOOK_SECONDS = 0.2
 """How often it is looked whether the user has interrupted."""
 
@@ -67,10 +69,14 @@ class WorkFolder:
         self.resumed = 0
         self.kept = str(output) != "-"
         self._lock: Lock | None = None
+        # Workers write to disk; this process need not.
+        self._held: dict[int, Frames] | None = None
+        self._room = _HELD_BYTES
         text = json.dumps({"version": __version__, **identity}, sort_keys=True, default=str)
         wanted = hashlib.sha256(text.encode("utf-8")).hexdigest()
         if not self.kept:
             self.path = Path(tempfile.mkdtemp(prefix="milepost-"))
+            self._held = {}
             return
         self.path = Path(f"{output}.work")
         identity_file = self.path / "job.sha256"
@@ -88,15 +94,21 @@ class WorkFolder:
         self.resumed = len(list(self.path.glob("*.done")))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Workers get the folder without the lock, which is the parent's."""
-        return {**self.__dict__, "_lock": None}
+        """Workers get the folder without the lock and the tables, which are the parent's."""
+        return {**self.__dict__, "_lock": None, "_held": None}
 
     def is_done(self, number: int) -> bool:
         """Whether the shards of a task are there and whole."""
-        return (self.path / f"{number:07d}.done").exists()
+        held = self._held is not None and number in self._held
+        return held or (self.path / f"{number:07d}.done").exists()
 
     def put(self, number: int, frames: Frames) -> None:
         """Keep the tables of a task."""
+        if self._held is not None:
+            self._room -= sum(int(frame.estimated_size()) for frame in frames.values())
+            if self._room >= 0:
+                self._held[number] = frames
+                return
         try:
             for name, frame in frames.items():
                 frame.write_ipc(self.path / f"{number:07d}.{name}.arrow")
@@ -107,6 +119,8 @@ class WorkFolder:
 
     def get(self, number: int, name: str) -> pl.DataFrame:
         """Return one table of a task."""
+        if self._held is not None and number in self._held:
+            return self._held[number][name]
         return pl.read_ipc(self.path / f"{number:07d}.{name}.arrow")
 
     def close(self) -> None:
