@@ -30,6 +30,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 import numba
 import numpy as np
 from numba.core import caching, config
+from numba.core.runtime import rtsys
 
 _Arguments = ParamSpec("_Arguments")
 _Answer = TypeVar("_Answer")
@@ -209,13 +210,19 @@ class _KernelCache(caching.FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         if not self._opened():
             return None
-        _spare_scipy()
         try:
-            loaded = super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+            # Numba would first get ready to compile: that takes longer than loading all kernels of
+            # a rating. Machine code needs its memory manager only; what its kernels call besides
+            # was registered when Numba was imported. Compiling makes everything ready by itself.
+            rtsys.initialize(target_context)
+            with self._guard_against_spurious_io_errors():  # type: ignore[no-untyped-call]
+                loaded = self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
         except OSError:
             return None
         if loaded is not None:
             self._impl.locator.mark_used()
+        else:
+            _spare_scipy()
         return loaded
 
     def save_overload(self, sig: Any, data: Any) -> None:

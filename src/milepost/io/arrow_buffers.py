@@ -93,9 +93,18 @@ def list_column(starts: Longs, values: Any) -> Any:
 
 def as_series(name: str, array: Any) -> pl.Series:
     """Return an Arrow array as a column."""
-    series = pl.from_arrow(array)
-    assert isinstance(series, pl.Series)
-    return series.alias(name)
+    return pl.Series(_Handed(array)).alias(name)
+
+
+class _Handed:
+    """An array handed over by Arrow's interface: polars would else load Arrow's computations."""
+
+    def __init__(self, array: Any):
+        self._array = array
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
+        handed: tuple[object, object] = self._array.__arrow_c_array__(requested_schema)
+        return handed
 
 
 def _offsets(array: Any, buffer: Any) -> Longs:

@@ -39,6 +39,7 @@ from milepost.games.turns.phases import (
     MIDDLEGAME_PIECES,
     OPENING,
 )
+from milepost.io.arrow_buffers import as_series
 from milepost.kernels import kernel
 
 Longs = npt.NDArray[np.int64]
@@ -125,9 +126,7 @@ def _texts(letters: Bytes, ends: Longs) -> pl.Series:
     starts = pa.py_buffer(np.concatenate([np.zeros(1, dtype=np.int64), ends]))
     used = letters[: ends[-1] if len(ends) else 0]
     array = pa.LargeStringArray.from_buffers(len(ends), starts, pa.py_buffer(used))
-    series = pl.from_arrow(array)
-    assert isinstance(series, pl.Series)
-    return series
+    return as_series("", array)
 
 
 def read_plain_moves(text: bytes, begins: Longs, ends: Longs, *, turns: bool) -> PlainMoves:
