@@ -84,10 +84,10 @@ def text_column(views: Bytes) -> Any:
     return pa.Array.from_buffers(pa.string_view(), len(views), [None, pa.py_buffer(views)])
 
 
-def list_column(starts: Longs, values: Any) -> Any:
-    """Return an Arrow array of lists."""
+def list_column(starts: Longs, values: Any, known: Bytes | None = None) -> Any:
+    """Return an Arrow array of lists; where the bit of one is 0 it is null."""
     kind = pa.large_list(values.type)
-    buffers = [None, pa.py_buffer(starts)]
+    buffers = [None if known is None else pa.py_buffer(known), pa.py_buffer(starts)]
     return pa.Array.from_buffers(kind, len(starts) - 1, buffers, children=[values])
 
 
