@@ -340,5 +340,5 @@ def _find_evaluations(
         pl.col("setup") == digest, pl.col("position").is_in(positions.unique().implode())
     ).unique(KEY, keep="first", maintain_order=True)
     evaluated = Evaluated.of_frame(found)
-    keys = found.select(KEY).with_row_index("evaluation")
-    return digest, "", evaluated, match_turns(keys, evaluated, positions, played)
+    keys = found.select("position", "played").with_row_index("evaluation")
+    return digest, "", evaluated, match_turns(keys, evaluated.usable(), positions, played)

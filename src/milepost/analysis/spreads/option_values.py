@@ -128,7 +128,7 @@ class Options:
         values_at = starts_of(widths * levels)
         count, said = int(starts[-1]), int(values_at[-1])
         views, values = np.empty((count, 16), dtype=np.uint8), np.empty(count)
-        by_depth, known = np.empty(said), np.zeros(said // 8 + 1, dtype=np.uint8)
+        by_depth, known = np.empty(said), np.full(said // 8 + 1, 255, dtype=np.uint8)
         shallow = np.zeros(count // 8 + 1, dtype=np.uint8)
         inner_at = np.empty(int(levels_at[-1]) + 1, dtype=np.int64)
         short = _write(
@@ -433,8 +433,8 @@ def _write(
             for option in range(width):
                 value = said[order[old + option] - moves_at[row]]
                 by_depth[at] = value
-                if not np.isnan(value):
-                    known[at >> 3] |= 1 << (at & 7)
+                if np.isnan(value):
+                    known[at >> 3] &= 255 - (1 << (at & 7))
                 at += 1
             inner_at[levels_at[place] + level + 1] = at
     return short

@@ -6,6 +6,8 @@ Moves, centipawns and mates are most of a store. They are read once, into the bu
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,8 +18,9 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from milepost.analysis.store.shards import read_shards, undecodable
-from milepost.io.arrow_buffers import list_starts
+from milepost.analysis.store.shards import read_shards, setups_in, undecodable
+from milepost.io.arrow_buffers import list_starts, starts_of
+from milepost.tables import EVALUATIONS
 
 KEY = ["setup", "position", "played"]
 _LISTS = ["moves", "cp", "mate"]
@@ -31,6 +34,9 @@ _FEW_FILES = 24
 _SPARSE = 4
 """Where fewer than one in so many rows are wanted, the others are not kept in memory."""
 _NONE = -1
+_NO_KEYS = pl.DataFrame(
+    schema={"evaluation": pl.Int64, "position": pl.String, "played": pl.String}
+)
 
 _Rows = npt.NDArray[np.int64]
 
@@ -108,96 +114,142 @@ def find_evaluated(
     positions, played
         Of each turn: the position as stored, and the move that was played.
     """
-    wanted = positions.alias("position").to_frame()
-    parts: list[Evaluated] = []
-    keys: list[pl.DataFrame] = []
-    held = 0
-    readers = _read_few(paths) if len(paths) <= _FEW_FILES else _read_many(paths, setup, wanted)
-    for found, lists in readers:
-        numbered = found.with_row_index("evaluation").filter(pl.col("setup") == setup)
-        here = numbered.join(wanted, on="position", how="semi", maintain_order="left")
-        if not len(here):
-            continue
-        part = lists(here["evaluation"])
-        if len(part) == len(here):  # those that are wanted, and no others
-            here = here.drop("evaluation").with_row_index("evaluation")
-        parts.append(part)
-        keys.append(here.with_columns(pl.col("evaluation").cast(pl.Int64) + held))
-        held += len(part)
-    evaluated = Evaluated.joined(parts)
-    if not keys:
-        return evaluated, np.full(len(positions), _NONE)
-    once = pl.concat(keys).unique(KEY, keep="first", maintain_order=True)
-    return evaluated, match_turns(once, evaluated, positions, played)
+    if len(paths) <= _FEW_FILES:
+        with ExitStack() as opened:
+            stretches = [each for path in paths for each in _stretches(path, setup, opened)]
+            return _find_in(stretches, positions, played)
+    wanted = positions.alias("position").to_frame().unique()
+
+    def rows(lazy: pl.LazyFrame) -> pl.LazyFrame:
+        lazy = lazy.select(*KEY, *_LISTS).filter(pl.col("setup") == setup)
+        return lazy.join(wanted.lazy(), on="position", how="semi")
+
+    frame = pl.concat([EVALUATIONS.empty().select(*KEY, *_LISTS), *read_shards(paths, rows)])
+    evaluated = Evaluated.of_frame(frame)
+    keys = frame.select("position", "played").with_row_index("evaluation")
+    return evaluated, match_turns(keys, evaluated.usable(), positions, played)
+
+
+@dataclass(frozen=True)
+class _Stretch:
+    """A stretch of an open file: the keys that it holds, by their rows, and its other columns."""
+
+    path: Path
+    file: Any
+    number: int
+    rows: int
+    keys: pl.DataFrame
+    """`evaluation`, the row, `position` and `played`, of the set-up that is asked for."""
+
+    def lists(self, rows: _Rows) -> tuple[Evaluated, _Rows]:
+        """Return evaluations, and where some rows (rising) are among them."""
+        with _named(self.path):
+            table = self.file.read_row_group(self.number, columns=_LISTS)
+            if missing := set(_LISTS) - set(table.column_names):
+                raise pa.ArrowInvalid(f"no column {', '.join(sorted(missing))}")
+            if len(rows) * _SPARSE < self.rows:
+                return Evaluated.of_frame(pl.DataFrame(table)[rows]), np.arange(len(rows))
+            return Evaluated.of_arrow(table), rows
+
+
+def _stretches(path: Path, setup: str, opened: ExitStack) -> list[_Stretch]:
+    """Return the stretches of a file that was looked at, with their keys."""
+    found = []
+    mixed = setups_in(path) != {setup}
+    with _named(path):
+        file = opened.enter_context(pq.ParquetFile(path))
+        for number in range(file.num_row_groups):
+            table = file.read_row_group(number, columns=KEY if mixed else KEY[1:])
+            keys = pl.DataFrame(table).with_row_index("evaluation")
+            if mixed:
+                keys = keys.filter(pl.col("setup") == setup)
+            keys = keys.select(pl.col("evaluation").cast(pl.Int64), "position", "played")
+            found.append(_Stretch(path, file, number, table.num_rows, keys))
+    return found
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Name the file in what is raised about it."""
+    try:
+        yield
+    except (OSError, pa.ArrowException, pl.exceptions.PolarsError) as error:
+        raise undecodable(path, error) from error
+
+
+def _find_in(
+    stretches: list[_Stretch], positions: pl.Series, played: pl.Series
+) -> tuple[Evaluated, _Rows]:
+    """Match the keys first: of a stretch that no turn needs, no more is read."""
+    begins = starts_of(np.array([each.rows for each in stretches], dtype=np.int64))
+    keys = pl.concat(
+        [
+            _NO_KEYS,
+            *(
+                each.keys.with_columns(pl.col("evaluation") + int(begin))
+                for each, begin in zip(stretches, begins, strict=False)
+            ),
+        ]
+    )
+    usable = np.ones(int(begins[-1]), dtype=np.bool_)
+    while True:
+        rows = match_turns(keys, usable, positions, played)
+        used = np.unique(rows[rows >= 0])
+        if not len(used):
+            return Evaluated.joined([]), rows
+        where = np.full(len(usable), _NONE)
+        parts: list[Evaluated] = []
+        held = 0
+        for each, begin in zip(stretches, begins, strict=False):
+            here = used[(used >= begin) & (used < begin + each.rows)] - begin
+            if len(here):
+                part, places = each.lists(here)
+                where[here + begin] = places + held
+                parts.append(part)
+                held += len(part)
+        evaluated = Evaluated.joined(parts)
+        bad = used[~evaluated.usable()[where[used]]]
+        if not len(bad):
+            return evaluated, np.where(rows >= 0, where[rows], _NONE)
+        usable[bad] = False
 
 
 def match_turns(
-    keys: pl.DataFrame, evaluated: Evaluated, positions: pl.Series, played: pl.Series
+    keys: pl.DataFrame,
+    usable: npt.NDArray[np.bool_],
+    positions: pl.Series,
+    played: pl.Series,
 ) -> _Rows:
-    """Return the evaluation of each turn: the one for its played move, or else for any move.
+    """Return the evaluation of each turn (-1 = none): that for its played move, or for any move.
 
     Parameters
     ----------
     keys
-        `position`, `played` (null = for any move) and `evaluation`, the row; each key once.
-    evaluated
-        The evaluations; those without moves or depths do not count.
+        `position`, `played` (null = for any move) and `evaluation`, the row; where a key is there
+        twice, the first one counts.
+    usable
+        Which rows can be used.
     positions, played
         Of each turn.
     """
-    usable = evaluated.usable()
     if not usable.all():
         keys = keys.filter(pl.Series(usable).gather(keys["evaluation"]))
     turns = pl.DataFrame([positions.alias("position"), played.alias("played")])
-    for_any = keys.filter(pl.col("played").is_null()).select("position", "evaluation")
+    for_any = keys
+    if keys["played"].null_count() < len(keys):
+        for_any = keys.filter(pl.col("played").is_null())
     rows = _joined(turns.select("position"), for_any)
     if len(for_any) < len(keys):
-        own = keys.filter(pl.col("played").is_not_null())
-        for_played = _joined(turns, own.select("position", "played", "evaluation"))
+        for_played = _joined(turns, keys.filter(pl.col("played").is_not_null()))
         rows = np.where(for_played >= 0, for_played, rows)
     return rows
 
 
 def _joined(turns: pl.DataFrame, keys: pl.DataFrame) -> _Rows:
-    found = turns.join(keys, on=turns.columns, how="left", maintain_order="left")["evaluation"]
-    rows: _Rows = found.cast(pl.Int64).fill_null(_NONE).to_numpy()
+    on = turns.columns
+    found = turns.join(keys.select("evaluation", *on), on=on, how="left", maintain_order="left")
+    if len(found) > len(turns):  # a key is there twice
+        once = keys.unique(on, keep="first", maintain_order=True)
+        return _joined(turns, once)
+    rows: _Rows = found["evaluation"].cast(pl.Int64).fill_null(_NONE).to_numpy()
     return rows
-
-
-def _read_few(paths: list[Path]) -> Any:
-    """Yield the keys of each stretch of the files, and what reads the lists of rows of it."""
-    for path in paths:
-        try:
-            with pq.ParquetFile(path) as file:
-                for group in range(file.num_row_groups):
-                    keys = pl.DataFrame(file.read_row_group(group, columns=KEY))
-                    yield keys.select(KEY), _GroupReader(path, file, group, len(keys))
-        except (OSError, pa.ArrowException, pl.exceptions.PolarsError) as error:
-            raise undecodable(path, error) from error
-
-
-@dataclass(frozen=True)
-class _GroupReader:
-    path: Path
-    file: Any
-    group: int
-    rows: int
-
-    def __call__(self, wanted: pl.Series) -> Evaluated:
-        table = self.file.read_row_group(self.group, columns=_LISTS)
-        if missing := set(_LISTS) - set(table.column_names):
-            raise undecodable(self.path, KeyError(f"no column {', '.join(sorted(missing))}"))
-        if len(wanted) * _SPARSE < self.rows:
-            return Evaluated.of_frame(pl.DataFrame(table)[wanted])
-        return Evaluated.of_arrow(table)
-
-
-def _read_many(paths: list[Path], setup: str, wanted: pl.DataFrame) -> Any:
-    """As `_read_few`, for any number of files: what is wanted of them, in one piece."""
-
-    def rows(lazy: pl.LazyFrame) -> pl.LazyFrame:
-        lazy = lazy.select(*KEY, *_LISTS).filter(pl.col("setup") == setup)
-        return lazy.join(wanted.unique().lazy(), on="position", how="semi")
-
-    for frame in read_shards(paths, rows):
-        yield frame.select(KEY), lambda _, frame=frame: Evaluated.of_frame(frame)
