@@ -27,10 +27,11 @@ from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, ParamSpec, TypeVar, cast
 
+import llvmlite.binding as llvm  # type: ignore[import-untyped]
 import numba
 import numpy as np
 from numba.core import caching, config
-from numba.core.runtime import rtsys
+from numba.core.runtime import _nrt_python  # type: ignore[attr-defined]
 
 _Arguments = ParamSpec("_Arguments")
 _Answer = TypeVar("_Answer")
@@ -212,10 +213,10 @@ class _KernelCache(caching.FunctionCache):
             return None
         try:
             # Numba would first get ready to compile: that takes longer than loading all kernels of
-            # a rating. Machine code needs its memory manager only; what its kernels call besides
-            # was registered when Numba was imported. Compiling makes everything ready by itself.
-            rtsys.initialize(target_context)
-            with self._guard_against_spurious_io_errors():  # type: ignore[no-untyped-call]
+            # a rating. What machine code calls besides the memory manager was named when Numba was
+            # imported. Compiling makes everything ready by itself.
+            _name_memory_manager()
+            with self._guard_against_spurious_io_errors():
                 loaded = self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
         except OSError:
             return None
@@ -229,6 +230,17 @@ class _KernelCache(caching.FunctionCache):
         if self._opened() and _is_writable(cache_folder()):
             with contextlib.suppress(OSError):  # a full disk costs time, not the answer
                 super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+
+
+@cache
+def _name_memory_manager() -> None:
+    """Tell the loader where the functions of Numba's memory manager lie.
+
+    `rtsys.initialize` does so too, and compiles some more, which machine code that was kept holds
+    already.
+    """
+    for name, address in _nrt_python.c_helpers.items():
+        llvm.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
 
 
 @cache

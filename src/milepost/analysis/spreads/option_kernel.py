@@ -72,9 +72,10 @@ def describe(
         A row each for the men on the board, those that are no pawns or kings, and the number of the
         move (0 = it has none); a column for each position.
     """
+    letters, begins, ends = moves
     return _describe(
-        *text_arrays(positions), *map(read_only, moves), read_only(starts), *text_arrays(last),
-        *text_arrays(own), out, about,
+        *text_arrays(positions), read_only(letters), read_only(begins), read_only(ends),
+        read_only(starts), *text_arrays(last), *text_arrays(own), out, about,
     )  # fmt: skip
 
 
@@ -160,7 +161,7 @@ def _note(square: int, start: int, ours: bool, worth: int, least: Longs, guards:
 
 @kernel
 def _look_around(board: Men, side: int, least: Longs, guards: Guards) -> None:
-    """Note for each square the worth of the least enemy that attacks it, and who of us guards it."""
+    """Note the worth of the least enemy that attacks each square, and who of us guards it."""
     least[:] = 0
     guards[:] = 0
     for start in range(64):
@@ -199,7 +200,7 @@ def _in_danger(square: int, worth: int, leaving: int, least: Longs, guards: Guar
     others = guards[square]
     if leaving >= 0:
         others &= ~_BITS[leaving]
-    return least[square] < worth or others == 0
+    return bool(least[square] < worth or others == 0)
 
 
 @kernel
@@ -213,7 +214,7 @@ def _attacks_along(board: Men, king: int, towards: int, side: int) -> bool:
     while 0 <= f < 8 and 0 <= r < 8:
         man = side * board[8 * r + f]
         if man != 0:
-            return man == _QUEEN or man == (_ROOK if way < 4 else _BISHOP)  # noqa: PLR1714
+            return bool(man in (_QUEEN, _ROOK if way < 4 else _BISHOP))
         f, r = f + files, r + ranks
     return False
 
@@ -315,7 +316,20 @@ def _last_number(letters: Bytes, begin: int, end: int) -> float:
 
 
 @kernel
-def _describe(
+def _count_men(board: Men, side: int) -> tuple[int, int, int]:
+    """Return the square of the king not to move (-1 = none), the men, and those beside pawns."""
+    king, men, pieces = -1, 0, 0
+    for square in range(64):
+        if board[square] != 0:
+            men += 1
+            pieces += _KNIGHT <= abs(board[square]) <= _QUEEN
+            if board[square] == -side * _KING:
+                king = square
+    return king, men, pieces
+
+
+@kernel
+def _describe(  # noqa: PLR0915 - in pieces it takes nearly twice as long
     fens: Bytes, fen_starts: Longs, moves: Bytes, begins: Longs, ends: Longs, starts: Longs,
     last: Bytes, last_starts: Longs, own: Bytes, own_starts: Longs, out: Floats, about: Counts,
 ) -> bool:  # fmt: skip
@@ -326,14 +340,7 @@ def _describe(
         side, ep_square, good = read_board(fens, begin, end, board)
         if not good:
             return False
-        king, men, pieces = -1, 0, 0
-        for square in range(64):
-            if board[square] == 0:
-                continue
-            men += 1
-            pieces += _KNIGHT <= abs(board[square]) <= _QUEEN
-            if board[square] == -side * _KING:
-                king = square
+        king, men, pieces = _count_men(board, side)
         about[0, turn], about[1, turn] = men, pieces
         about[2, turn] = _last_number(fens, begin, end)
         _look_around(board, side, least, guards)
@@ -346,20 +353,15 @@ def _describe(
             if promoted < 0:
                 return False
             start, to = _square(moves, begin), _square(moves, begin + 2)
-            if start < 0 or to < 0 or start == to:
+            if start < 0 or to < 0 or start == to or board[start] * side < 0:
                 return False
             man = abs(board[start])
             if man == 0:
                 continue
-            if board[start] * side < 0:
-                return False
-            worth = _WORTH[man]
-            taken = abs(board[to])
+            worth, taken = _WORTH[man], abs(board[to])
             passing = man == _PAWN and to == ep_square and taken == 0
             passing = passing and (abs(to - start) == 7 or abs(to - start) == 9)
-            castles = man == _KING and (
-                abs(start % 8 - to % 8) > 1 or board[to] == side * _ROOK
-            )  # fmt: skip
+            castles = man == _KING and (abs(start % 8 - to % 8) > 1 or board[to] == side * _ROOK)
             takes = (taken != 0 or passing) and not castles
             prize = 1 if passing else _WORTH[taken] if takes else 0
             ranks = side * (to // 8 - start // 8)

@@ -44,6 +44,7 @@ _SHORT = 12
 _FITS, _NO_FIT, _NO_VALUE = 0, 1, 2
 
 _Floats = npt.NDArray[np.float64]
+_NumberLists = tuple[Longs, Longs, npt.NDArray[Any], Bytes, int]
 
 
 def pawns(cp: pl.Series, mate: pl.Series, mate_pawns: float = MATE_PAWNS) -> _Floats:
@@ -134,8 +135,8 @@ class Options:
         short = _write(
             turns, rows, self.starts, self.order, self.values, self.shallow, starts, values_at,
             list_starts(self.evaluated.moves), *text_arrays(self.evaluated.moves.values),
-            self.limits, cp_at, *_number_lists(self.evaluated.cp, "i4"),
-            list_starts(self.evaluated.mate), *_number_lists(self.evaluated.mate, "i2"),
+            self.limits, _number_lists(self.evaluated.cp, "i4"),
+            _number_lists(self.evaluated.mate, "i2"),
             views, values, shallow, by_depth, known, inner_at, levels_at,
         )  # fmt: skip
         texts = text_column(views)
@@ -257,7 +258,7 @@ def order_options(
     problem = _order(
         rows, starts, levels, moves_at, *text_arrays(evaluated.moves.values),
         *text_arrays(pl.Series([], dtype=pl.String) if played is None else played), limits,
-        cp_at, *_number_lists(evaluated.cp, "i4"), mate_at, *_number_lists(evaluated.mate, "i2"),
+        _number_lists(evaluated.cp, "i4"), _number_lists(evaluated.mate, "i2"),
         order, values, shallow, lowered, chosen,
     )  # fmt: skip
     if problem == _NO_FIT:
@@ -267,9 +268,10 @@ def order_options(
     return Options(evaluated, rows, depths, limits, starts, order, values, shallow, lowered, chosen)
 
 
-def _number_lists(lists: Any, dtype: str) -> tuple[Any, ...]:
-    """Return where the lists of a move's numbers begin, the numbers, and which are known."""
-    return list_starts(lists.values), *number_arrays(lists.values.values, dtype)
+def _number_lists(lists: Any, dtype: str) -> _NumberLists:
+    """Return where lists of lists begin, where those begin, their numbers, and which are known."""
+    numbers, known, shift = number_arrays(lists.values.values, dtype)
+    return list_starts(lists), list_starts(lists.values), numbers, known, shift
 
 
 def _unfit() -> TableError:
@@ -332,12 +334,12 @@ def _is_same(one: Bytes, begin: int, end: int, two: Bytes, other: int, other_end
 def _order(
     rows: Longs, starts: Longs, all_levels: Longs, moves_at: Longs, letters: Bytes,
     letters_at: Longs, played: Bytes, played_at: Longs, limits: tuple[int, int],
-    cp_at: Longs, cp_lists: Longs, cp: npt.NDArray[np.int32], cp_known: Bytes, cp_shift: int,
-    mate_at: Longs, mate_lists: Longs, mate: npt.NDArray[np.int16], mate_known: Bytes,
-    mate_shift: int, order: Longs, values: _Floats, shallow: npt.NDArray[np.bool_],
-    lowered: npt.NDArray[np.bool_], chosen: Longs,
+    all_cp: _NumberLists, all_mates: _NumberLists, order: Longs, values: _Floats,
+    shallow: npt.NDArray[np.bool_], lowered: npt.NDArray[np.bool_], chosen: Longs,
 ) -> int:  # fmt: skip
     """Fill the last five arrays; return what is wrong."""
+    cp_at, cp_lists, cp, cp_known, cp_shift = all_cp
+    mate_at, mate_lists, mate, mate_known, mate_shift = all_mates
     widest = 0
     for turn in range(len(rows)):
         widest = max(widest, starts[turn + 1] - starts[turn])
@@ -397,12 +399,12 @@ def _write(
     turns: Longs, rows: Longs, old_starts: Longs, order: Longs, old_values: _Floats,
     old_shallow: npt.NDArray[np.bool_], starts: Longs, values_at: Longs, moves_at: Longs,
     letters: Bytes, letters_at: Longs, limits: tuple[int, int],
-    cp_at: Longs, cp_lists: Longs, cp: npt.NDArray[np.int32], cp_known: Bytes, cp_shift: int,
-    mate_at: Longs, mate_lists: Longs, mate: npt.NDArray[np.int16], mate_known: Bytes,
-    mate_shift: int, views: Bytes, values: _Floats, shallow: Bytes, by_depth: _Floats,
-    known: Bytes, inner_at: Longs, levels_at: Longs,
+    all_cp: _NumberLists, all_mates: _NumberLists, views: Bytes, values: _Floats, shallow: Bytes,
+    by_depth: _Floats, known: Bytes, inner_at: Longs, levels_at: Longs,
 ) -> bool:  # fmt: skip
     """Write the options of some turns as columns; return whether all moves are short texts."""
+    cp_at, cp_lists, cp, cp_known, cp_shift = all_cp
+    mate_at, mate_lists, mate, mate_known, mate_shift = all_mates
     widest = 0
     for place in range(len(turns)):
         widest = max(widest, starts[place + 1] - starts[place])

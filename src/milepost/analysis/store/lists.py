@@ -34,9 +34,7 @@ _FEW_FILES = 24
 _SPARSE = 4
 """Where fewer than one in so many rows are wanted, the others are not kept in memory."""
 _NONE = -1
-_NO_KEYS = pl.DataFrame(
-    schema={"evaluation": pl.Int64, "position": pl.String, "played": pl.String}
-)
+_NO_KEYS = pl.DataFrame(schema={"evaluation": pl.Int64, "position": pl.String, "played": pl.String})
 
 _Rows = npt.NDArray[np.int64]
 

@@ -121,7 +121,9 @@ def read_chunk(
             continue
         row = _row(tags, variant, line, chunk.source, about["line"])
         rows.append(row)
-        told.append(_told(line) if plain is None or not plain.whole[place] else plain.told_in(place))
+        told.append(
+            _told(line) if plain is None or not plain.whole[place] else plain.told_in(place)
+        )
         turns += recorders[0].rows if recorders else []
         about |= {"plies_kept": len(line.moves), "game_id": row["game_id"]}
         if line.error:
