@@ -27,10 +27,12 @@ from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, ParamSpec, TypeVar, cast
 
+import llvmlite.binding as llvm  # type: ignore[import-untyped]
 import numba
 import numpy as np
 from numba.core import caching, config
 from numba.core.cpu import CPUTargetOptions
+from numba.core.runtime import _nrt_python  # type: ignore[attr-defined]
 
 _Arguments = ParamSpec("_Arguments")
 _Answer = TypeVar("_Answer")
@@ -234,19 +236,36 @@ class _KernelCache(caching.FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         if not self._opened():
             return None
-        _spare_scipy()
         try:
-            loaded = super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+            # Numba would first get ready to compile: that takes longer than loading all kernels of
+            # a rating. What machine code calls besides the memory manager was named when Numba was
+            # imported. Compiling makes everything ready by itself.
+            _name_memory_manager()
+            with self._guard_against_spurious_io_errors():
+                loaded = self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
         except OSError:
             return None
         if loaded is not None:
             self._impl.locator.mark_used()
+        else:
+            _spare_scipy()
         return loaded
 
     def save_overload(self, sig: Any, data: Any) -> None:
         if self._opened() and _is_writable(cache_folder()):
             with contextlib.suppress(OSError):  # a full disk costs time, not the answer
                 super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+
+
+@cache
+def _name_memory_manager() -> None:
+    """Tell the loader where the functions of Numba's memory manager lie.
+
+    `rtsys.initialize` does so too, and compiles some more, which machine code that was kept holds
+    already.
+    """
+    for name, address in _nrt_python.c_helpers.items():
+        llvm.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
 
 
 @cache

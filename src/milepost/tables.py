@@ -82,6 +82,8 @@ class Table:
             If a required column is missing, or a value does not fit the column's type.
         """
         frame = as_frame(data)
+        if self._is_conform(frame):
+            return frame
         missing = [c.name for c in self.columns if c.required and c.name not in frame.columns]
         if missing:
             raise TableError(
@@ -105,6 +107,14 @@ class Table:
             types = {column.name: column.dtype for column in self.columns}
             wrong = wrong_value(frame, types) or f"holds a value of a wrong type: {reason}"
             raise TableError(f"the {self.name} table {wrong}") from error
+
+    def _is_conform(self, frame: pl.DataFrame) -> bool:
+        """Whether a frame has the columns first, in order and type: then nothing is to be done."""
+        types = list(frame.schema.items())[: len(self.columns)]
+        return len(types) == len(self.columns) and all(
+            name == column.name and column.dtype in (None, dtype)
+            for (name, dtype), column in zip(types, self.columns, strict=True)
+        )
 
 
 def wrong_value(frame: pl.DataFrame, types: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import copy
+import gc
 import os
 import signal
 import sys
@@ -214,6 +215,9 @@ def main() -> None:
     # Numba's and Polars' threads, which do share out work, have settings of their own.
     for library in ("OPENBLAS", "MKL"):
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+    # Imports make a hundred thousand objects that stay: to look for cycles among them again and
+    # again takes a tenth of a second.
+    gc.set_threshold(50_000, 20, 20)
     # Other programs ask for a script by bash_source, typer by source_bash: both work here.
     asked = os.environ.get("_MILEPOST_COMPLETE", "").split("_")
     if len(asked) == 2 and asked[1] in ("source", "complete"):

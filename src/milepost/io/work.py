@@ -33,7 +33,7 @@ from milepost.io.sources import Readable, Source
 Frames = dict[str, pl.DataFrame]
 
 _HELD_BYTES = 32 << 20
-"""So much of the latest tables stays in memory too: most jobs never read a shard again."""
+"""So much of the latest tables stays in memory: most jobs never read a shard again."""
 _LOOK_SECONDS = 0.2
 """How often it is looked whether the user has interrupted."""
 
@@ -71,6 +71,9 @@ class WorkFolder:
         self._lock: Lock | None = None
         self._held: dict[int, Frames] = {}
         self._held_bytes = 0
+        # Tables that need not be on disk, since the job cannot be resumed; None = all need.
+        self._only_held: dict[int, Frames] | None = None if self.kept else {}
+        self._room = _HELD_BYTES
         text = json.dumps({"version": __version__, **identity}, sort_keys=True, default=str)
         wanted = hashlib.sha256(text.encode("utf-8")).hexdigest()
         if not self.kept:
@@ -92,15 +95,28 @@ class WorkFolder:
         self.resumed = len(list(self.path.glob("*.done")))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Workers get the folder without the lock, which is the parent's, and without tables."""
-        return {**self.__dict__, "_lock": None, "_held": {}, "_held_bytes": 0}
+        """Workers get the folder without the lock and the tables, which are the parent's.
+
+        They write to disk: what they held would not come back.
+        """
+        without: dict[str, Any] = {"_lock": None, "_held": {}, "_held_bytes": 0}
+        return {**self.__dict__, **without, "_only_held": None}
 
     def is_done(self, number: int) -> bool:
         """Whether the shards of a task are there and whole."""
-        return (self.path / f"{number:07d}.done").exists()
+        held = self._only_held is not None and number in self._only_held
+        return held or (self.path / f"{number:07d}.done").exists()
 
     def put(self, number: int, frames: Frames) -> None:
-        """Keep the tables of a task."""
+        """Keep the tables of a task.
+
+        A job that cannot be resumed has no use for files, as long as there is room in memory.
+        """
+        if self._only_held is not None:
+            self._room -= _bytes_of(frames)
+            if self._room >= 0:
+                self._only_held[number] = frames
+                return
         try:
             for name, frame in frames.items():
                 frame.write_ipc(self.path / f"{number:07d}.{name}.arrow")
@@ -119,8 +135,9 @@ class WorkFolder:
 
     def get(self, number: int, name: str) -> pl.DataFrame:
         """Return one table of a task."""
-        if number in self._held:
-            return self._held[number][name]
+        for held in (self._held, self._only_held or {}):
+            if number in held:
+                return held[number][name]
         return pl.read_ipc(self.path / f"{number:07d}.{name}.arrow")
 
     def close(self) -> None:

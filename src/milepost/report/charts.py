@@ -11,7 +11,6 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
-from xml.sax.saxutils import escape, quoteattr
 
 from milepost.errors import OutputError
 from milepost.io.files import write_bytes
@@ -215,6 +214,9 @@ def svg_text(
     headed
         Whether a heading stands above it; then its own title is left out, not its subtitle.
     """
+    # It loads much of the standard library, down to HTTP.
+    from xml.sax.saxutils import escape, quoteattr
+
     import vl_convert
 
     spec = spec_of(chart)

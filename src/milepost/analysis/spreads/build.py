@@ -7,26 +7,35 @@ side is more than three pawns ahead.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from milepost.analysis.engine.setup import choose_setup
 from milepost.analysis.plans import ALL_MOVES_PLANS
-from milepost.analysis.spreads.option_columns import add_option_columns
-from milepost.analysis.spreads.option_values import MATE_PAWNS, option_values
-from milepost.analysis.spreads.premature_draws import premature_draws
-from milepost.analysis.spreads.score_doubts import score_doubts
+from milepost.analysis.spreads.game_order import GameOrder
+from milepost.analysis.spreads.option_columns import columns_of_options, moves_before
+from milepost.analysis.spreads.option_values import (
+    MATE_PAWNS,
+    Options,
+    WrittenOptions,
+    order_options,
+)
+from milepost.analysis.spreads.premature_draws import premature_draws, premature_draws_in_order
+from milepost.analysis.spreads.score_doubts import score_doubts, score_doubts_in_order
+from milepost.analysis.store.lists import KEY, Evaluated, match_turns
 from milepost.analysis.store.positions import (
     count_legal,
     is_legal,
     stored_positions,
     variant_exclusions,
 )
-from milepost.analysis.store.store import KEY, EvaluationStore
+from milepost.analysis.store.store import EvaluationStore
 from milepost.errors import InputError
+from milepost.io.arrow_buffers import Longs
 from milepost.tables import CONTEXT, DECISIONS, EVALUATIONS, OPTION, SPREADS, TURNS, as_frame
 
 LIMIT_PAWNS = 3.0
@@ -48,6 +57,8 @@ FALL_PAWNS = 1.0
 _PLANS_OF_ALL_MOVES = tuple(f"{name} " for name in ALL_MOVES_PLANS)
 """How the texts of plans begin that list every legal move; an evaluation that does not is an error
 there."""
+
+_Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -149,60 +160,76 @@ def make_decisions(
     if not limit_pawns >= 0:
         raise InputError(f"the limit must be a number of pawns from 0, got {limit_pawns!r}")
     everything = TURNS.conform(turns)
-    others = [name for name in everything.columns if name not in TURNS.names]
-    sieve = _Sieve(everything)
-    everything = everything.with_columns(stored_positions(everything["position"]))
-    everything = sieve.leave_out(
-        everything, [*variant_exclusions(), ("without a position", pl.col("key").is_null())]
-    )
+    keys = stored_positions(everything["position"])
     never = pl.lit(False)
-    frame = sieve.leave_out(
-        everything,
-        [
-            ("book", never if keep_book else pl.col("book").fill_null(False)),
-            ("repetition", never if keep_repetitions else pl.col("repetition").fill_null(False)),
-            ("only move", pl.col("only_move").fill_null(False)),
-            ("without a played move", pl.col("played").fill_null("").str.len_bytes() == 0),
-        ],
-    )
-    chosen_setup, plan, found = _read_evaluations(evaluations, setup, frame)
-    if depth is not None:
-        found = found.with_columns(pl.col("cp", "mate").list.head(depth))
-    frame = frame.hstack([_match(frame, found)])
-    frame = sieve.leave_out(frame, [(NOT_ANALYSED, pl.col("evaluation").is_null())])
+    of_chess = [*variant_exclusions(), ("without a position", pl.col("key").is_null())]
+    of_decisions = [
+        ("book", never if keep_book else pl.col("book").fill_null(False)),
+        ("repetition", never if keep_repetitions else pl.col("repetition").fill_null(False)),
+        ("only move", pl.col("only_move").fill_null(False)),
+        ("without a played move", pl.col("played").fill_null("").str.len_bytes() == 0),
+    ]
+    judged = _judge(everything.with_columns(keys), [*of_chess, *of_decisions])
+    sieve = _Sieve(everything)
+    for name, _ in of_chess:
+        sieve.leave_out(name, judged[name][sieve.rows])
+    games = _Games(everything, sieve.rows)
+    for name, _ in of_decisions:
+        sieve.leave_out(name, judged[name][sieve.rows])
 
-    worth = option_values(found[frame["evaluation"]], mate_pawns=mate_pawns)
-    frame = frame.hstack(worth).with_columns(_weight(limit_pawns).alias("weight"))
-    frame = frame.with_columns(_place_of_played(frame))
-    frame = sieve.leave_out(frame.with_columns(_illegal(frame)), [(_ILLEGAL, pl.col(_ILLEGAL))])
-    frame = frame.with_columns(score_doubts(everything, frame))
-    doubted = pl.col("score_doubt").fill_null(False)
-    beyond = pl.col("values").list.first().abs() > limit_pawns
-    frame = sieve.leave_out(frame, [("over the limit", never if downweight else beyond)])
+    digest, plan, evaluated, matched = _find_evaluations(
+        evaluations, setup, keys.gather(sieve.rows), everything["played"].gather(sieve.rows)
+    )
+    matched = matched[sieve.leave_out(NOT_ANALYSED, matched < 0)]
+    played = everything["played"].gather(sieve.rows)
+    options = order_options(evaluated, matched, played=played, depth=depth, mate_pawns=mate_pawns)
+    outside = _illegal(options.chosen, keys.gather(sieve.rows), played)
+    turns_kept = np.flatnonzero(sieve.leave_out(_ILLEGAL, outside))
+    doubt = games.score_doubts(sieve.rows, options, turns_kept)
+    beyond = np.abs(options.best[turns_kept]) > limit_pawns
+    kept = sieve.leave_out("over the limit", beyond & (not downweight))
     if not keep_score_doubts:
-        frame = sieve.leave_out(frame, [(SCORE_DOUBTS, doubted)])
-    frame = frame.with_columns(premature_draws(everything, frame))
-    frame = frame.with_columns(_unlisted(frame, plan))
-    frame = add_option_columns(frame, everything)
+        turns_kept, doubt, beyond = turns_kept[kept], doubt.filter(kept), beyond[kept]
+        kept = sieve.leave_out(SCORE_DOUBTS, doubt.fill_null(False).to_numpy())
+    turns_kept, doubt, beyond = turns_kept[kept], doubt.filter(kept), beyond[kept]
+
+    written = options.write(turns_kept)
+    others = [name for name in everything.columns if name not in TURNS.names]
+    wanted = [name for name in everything.columns if name in DECISIONS.names or name in others]
+    chosen = pl.Series("chosen", options.chosen[turns_kept], dtype=pl.Int32)
+    chosen = chosen.set(chosen < 0, None)
+    lowered = options.lowered[turns_kept]
+    position = everything["position"].gather(sieve.rows)
+    described = columns_of_options(position, written, *games.moves_before(sieve.rows))
+    frame = everything.select(wanted)[sieve.rows].with_columns(
+        written.values,
+        written.shallow,
+        written.depth_values,
+        chosen,
+        _weights(options.best[turns_kept], limit_pawns),
+        doubt,
+        games.premature_draws(sieve.rows, written),
+        _unlisted(keys.gather(sieve.rows), written.moves, plan),
+        *described,
+    )
     counts = sieve.counts
     counts["kept"] = len(frame)
-    counts["outside the evaluated moves"] = frame["chosen"].null_count()
-    counts["with unlisted options"] = len(frame.filter(pl.col("unlisted") > 0))
+    counts["outside the evaluated moves"] = chosen.null_count()
+    counts["with unlisted options"] = int((frame["unlisted"] > 0).sum())
     counts["premature draws"] = int(frame["premature_draw"].sum())
-    counts[SCORE_DOUBTS] = counts.get(SCORE_DOUBTS, 0) + int(frame["score_doubt"].sum())
-    counts["shallower values lowered"] = int(frame["lowered"].sum())
-    counts["down-weighted"] = len(frame.filter(beyond))
-    brought = [name for name in frame.columns if name.startswith((OPTION, CONTEXT))]
+    counts[SCORE_DOUBTS] = counts.get(SCORE_DOUBTS, 0) + int(doubt.sum())
+    counts["shallower values lowered"] = int(lowered.sum())
+    counts["down-weighted"] = int(beyond.sum())
+    brought = [column.name for column in described]
+    brought += [name for name in others if name.startswith((OPTION, CONTEXT))]
     table = DECISIONS.conform(frame).select(*DECISIONS.names, *brought, *others)
-    return Decisions(table, sieve.left_out(), counts, chosen_setup, frame["moves"])
+    return Decisions(table, sieve.left_out(), counts, digest, written.moves)
 
 
-def _weight(limit_pawns: float) -> pl.Expr:
-    """1 up to the limit, then falling."""
-    if math.isinf(limit_pawns):
-        return pl.lit(1.0)
-    beyond = (pl.col("values").list.first().abs() - limit_pawns).clip(lower_bound=0.0) / FALL_PAWNS
-    return 1.0 / (1.0 + beyond**2)
+def _judge(turns: pl.DataFrame, tests: list[tuple[str, pl.Expr]]) -> dict[str, _Flags]:
+    """Return which turns each test takes in; what it cannot tell is no reason to keep one."""
+    found = turns.select(test.fill_null(True).alias(name) for name, test in tests)
+    return {name: found[name].to_numpy() for name, _ in tests}
 
 
 class _Sieve:
@@ -210,86 +237,108 @@ class _Sieve:
 
     def __init__(self, turns: pl.DataFrame):
         self.counts = {"turns in": len(turns)}
-        self._out = [turns.clear().with_columns(pl.lit("").alias("reason"))]
+        self.rows = np.arange(len(turns))
+        """The rows of the turns that are left."""
+        self._turns = turns
+        self._out: list[tuple[str, Longs]] = []
 
-    def leave_out(self, frame: pl.DataFrame, tests: list[tuple[str, pl.Expr]]) -> pl.DataFrame:
-        """Return the frame without the turns that a test takes in."""
-        for name, test in tests:
-            # What a test cannot tell of a turn is no reason to keep it.
-            inside = frame.select(test.alias("out"))["out"].fill_null(True)
-            if inside.len() == 1 and len(frame) != 1:  # a test that is the same for all turns
-                inside = inside.new_from_index(0, len(frame))
-            self.counts[name] = int(inside.sum())
-            if self.counts[name]:
-                self._out.append(frame.filter(inside).with_columns(pl.lit(name).alias("reason")))
-                frame = frame.filter(~inside)
-        return frame
+    def leave_out(self, name: str, out: _Flags) -> _Flags:
+        """Leave out some of those that are left; return which ones stay."""
+        self.counts[name] = int(out.sum())
+        if self.counts[name]:
+            self._out.append((name, self.rows[out]))
+            self.rows = self.rows[~out]
+        return ~out
 
     def left_out(self) -> pl.DataFrame:
         """Return the turns that were left out, in the order of the reasons."""
-        columns = self._out[0].columns
-        return pl.concat([frame.select(columns) for frame in self._out])
+        rows = np.concatenate([np.empty(0, dtype=np.int64), *(rows for _, rows in self._out)])
+        numbers = np.repeat(np.arange(len(self._out)), [len(rows) for _, rows in self._out])
+        reasons = pl.Series("reason", [name for name, _ in self._out], dtype=pl.String)
+        return self._turns[rows].with_columns(reasons.gather(numbers))
 
 
-def _illegal(frame: pl.DataFrame) -> pl.Series:
+class _Games:
+    """What is told of a turn by the other turns of its game, book and repetitions too."""
+
+    def __init__(self, everything: pl.DataFrame, rows: Longs):
+        whole = len(rows) == len(everything)
+        self._turns = everything if whole else everything[rows]
+        self._rows = None if whole else rows
+        self._order = GameOrder.of(self._turns)
+
+    def _places(self, rows: Longs) -> Longs:
+        return rows if self._rows is None else np.searchsorted(self._rows, rows)
+
+    def _about(self, rows: Longs) -> pl.DataFrame:
+        return self._turns.select("game_id", "ply", "position")[self._places(rows)]
+
+    def score_doubts(self, rows: Longs, options: Options, turns: Longs) -> pl.Series:
+        """Return which of the evaluated turns may be errors of the game score."""
+        if self._order is None:
+            values = options.write(turns).values
+            chosen = pl.Series("chosen", options.chosen[turns])
+            about = self._about(rows).with_columns(values, chosen.set(chosen < 0, None))
+            return score_doubts(self._turns, about)
+        only_move = self._turns["only_move"].fill_null(False).to_numpy()
+        return score_doubts_in_order(
+            self._order, only_move, self._places(rows), options.best[turns], options.worth[turns]
+        )
+
+    def premature_draws(self, rows: Longs, options: WrittenOptions) -> pl.Series:
+        """Return which of the turns have a premature draw among their options."""
+        if self._order is None:
+            about = self._about(rows).with_columns(options.moves, options.values)
+            return premature_draws(self._turns, about)
+        return premature_draws_in_order(
+            self._order, self._turns["position"], self._places(rows), options
+        )
+
+    def moves_before(self, rows: Longs) -> tuple[pl.Series, pl.Series]:
+        """Return the opponent's last move before each turn, and one's own before that."""
+        if self._order is None:
+            return moves_before(self._about(rows), self._turns)
+        places = self._places(rows)
+        last, own = (pl.Series(self._order.before(plies)[places]) for plies in (1, 2))
+        played = self._turns["played"]
+        return played.gather(last.set(last < 0, None)), played.gather(own.set(own < 0, None))
+
+
+def _weights(best: npt.NDArray[np.float64], limit_pawns: float) -> pl.Series:
+    """1 up to the limit, then falling."""
+    beyond = np.maximum(np.abs(best) - limit_pawns, 0.0) / FALL_PAWNS
+    return pl.Series("weight", 1.0 / (1.0 + beyond**2))
+
+
+def _illegal(chosen: Longs, positions: pl.Series, played: pl.Series) -> _Flags:
     """Whether the played move cannot be played; those among the options need no second look."""
-    rows = frame.select("key", "played", "chosen").iter_rows()
-    found = [chosen is None and not is_legal(fen, played) for fen, played, chosen in rows]
-    return pl.Series(_ILLEGAL, found, dtype=pl.Boolean)
+    illegal = np.zeros(len(chosen), dtype=np.bool_)
+    for turn in np.flatnonzero(chosen < 0).tolist():
+        illegal[turn] = not is_legal(positions[turn], played[turn])
+    return illegal
 
 
-def _unlisted(frame: pl.DataFrame, plan: str) -> pl.Series:
+def _unlisted(positions: pl.Series, moves: pl.Series, plan: str) -> pl.Series:
     """How many legal moves are not among the options."""
     if plan.startswith(_PLANS_OF_ALL_MOVES):
-        return pl.Series("unlisted", [0], dtype=pl.Int32).new_from_index(0, len(frame))
-    listed = frame["moves"].list.len().cast(pl.Int32)
-    return (count_legal(frame["key"]) - listed).clip(lower_bound=0).fill_null(0).alias("unlisted")
+        return pl.Series("unlisted", np.zeros(len(moves), dtype=np.int32))
+    listed = moves.list.len().cast(pl.Int32)
+    return (count_legal(positions) - listed).clip(lower_bound=0).fill_null(0).alias("unlisted")
 
 
-def _place_of_played(frame: pl.DataFrame) -> pl.Series:
-    """The index of the played move among the options; null = outside."""
-    options = (
-        frame.select("moves", "played")
-        .with_row_index("row")
-        .explode("moves")
-        .with_columns(pl.int_range(pl.len()).over("row").alias("chosen"))
-        .filter(pl.col("moves") == pl.col("played"))
-        .unique("row", keep="first")
-    )
-    rows = frame.select("played").with_row_index("row")
-    return rows.join(options.select("row", "chosen"), on="row", how="left", maintain_order="left")[
-        "chosen"
-    ]
-
-
-def _match(turns: pl.DataFrame, found: pl.DataFrame) -> pl.Series:
-    """The row of each turn's evaluation: the one for its played move, or else for any move."""
-    numbered = found.select("position", "played").with_row_index("evaluation")
-    for_any = numbered.filter(pl.col("played").is_null()).drop("played")
-    for_played = numbered.filter(pl.col("played").is_not_null())
-    wanted = turns.select(pl.col("key").alias("position"), "played")
-    joined = wanted.join(
-        for_played, on=["position", "played"], how="left", maintain_order="left"
-    ).join(for_any, on="position", how="left", maintain_order="left", suffix="_for_any")
-    return joined.select(pl.coalesce("evaluation", "evaluation_for_any").alias("evaluation"))[
-        "evaluation"
-    ]
-
-
-def _read_evaluations(
-    evaluations: EvaluationStore | Any, setup: str | None, turns: pl.DataFrame
-) -> tuple[str, str, pl.DataFrame]:
-    """Return the set-up's digest, its plan, and the evaluations of these turns, each once."""
+def _find_evaluations(
+    evaluations: EvaluationStore | Any, setup: str | None, positions: pl.Series, played: pl.Series
+) -> tuple[str, str, Evaluated, Longs]:
+    """Return the set-up's digest, its plan, evaluations, and the one of each turn (-1 = none)."""
     if isinstance(evaluations, EvaluationStore):
         digest = evaluations.pick_setup(setup)
         plan = str(evaluations.known_setups().get(digest, {}).get("plan", ""))
-        found = evaluations.read(digest, positions=turns["key"])
-    else:
-        table = EVALUATIONS.conform(as_frame(evaluations)).select(EVALUATIONS.names)
-        digest = choose_setup(table["setup"].unique().to_list(), {}, setup)
-        plan = ""
-        found = table.filter(
-            pl.col("setup") == digest, pl.col("position").is_in(turns["key"].unique().implode())
-        ).unique(KEY, keep="first", maintain_order=True)
-    usable = found.filter(pl.col("moves").list.len() > 0, pl.col("cp").list.len() > 0)
-    return digest, plan, usable
+        return digest, plan, *evaluations.find(digest, positions, played)
+    table = EVALUATIONS.conform(as_frame(evaluations)).select(EVALUATIONS.names)
+    digest = choose_setup(table["setup"].unique().to_list(), {}, setup)
+    found = table.filter(
+        pl.col("setup") == digest, pl.col("position").is_in(positions.unique().implode())
+    ).unique(KEY, keep="first", maintain_order=True)
+    evaluated = Evaluated.of_frame(found)
+    keys = found.select("position", "played").with_row_index("evaluation")
+    return digest, "", evaluated, match_turns(keys, evaluated.usable(), positions, played)

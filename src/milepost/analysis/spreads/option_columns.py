@@ -15,7 +15,16 @@ import numpy.typing as npt
 import polars as pl
 
 from milepost.analysis.spreads.option_kernel import describe
-from milepost.analysis.spreads.option_values import as_arrow
+from milepost.analysis.spreads.option_values import WrittenOptions
+from milepost.analysis.store.positions import stored_positions
+from milepost.io.arrow_buffers import (
+    Bytes,
+    as_series,
+    list_column,
+    number_column,
+    starts_of,
+    text_arrays,
+)
 from milepost.tables import CONTEXT, OPTION
 
 KINDS_OF_MOVE = {
@@ -50,6 +59,7 @@ TURN_COLUMNS = {
 _WORTH = (0, 1, 3, 3, 5, 9, 100)
 _BOOK_MOVES = 8
 _Floats = npt.NDArray[np.float32]
+_Doubles = npt.NDArray[np.float64]
 
 
 def add_option_columns(turns: pl.DataFrame, everything: pl.DataFrame) -> pl.DataFrame:
@@ -58,21 +68,44 @@ def add_option_columns(turns: pl.DataFrame, everything: pl.DataFrame) -> pl.Data
     Parameters
     ----------
     turns
-        With `game_id`, `ply`, `position`, `key` (the position as stored) and `moves` (UCI).
+        With `game_id`, `ply`, `position` and `moves` (UCI).
     everything
         All turns of the games, with `played`: the moves before each turn are looked up in them. A
         move that it does not hold counts as unknown: nothing is a recapture then.
     """
+    last, own = moves_before(turns, everything)
+    columns, of_turns = _describe_all(turns["position"], turns["moves"], None, last, own)
+    return turns.hstack(columns).hstack(of_turns)
+
+
+def moves_before(turns: pl.DataFrame, everything: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
+    """Return the opponent's last move and one's own before it; null = not known."""
     earlier = everything.select("game_id", "ply", "played").unique(["game_id", "ply"])
-    known = turns.select("game_id", "ply").with_row_index("row")
+    known = turns.select("game_id", "ply")
     for name, back in (("last", 1), ("own", 2)):
         shifted = earlier.select(
             "game_id", (pl.col("ply") + back).alias("ply"), pl.col("played").alias(name)
         )
         known = known.join(shifted, on=["game_id", "ply"], how="left", maintain_order="left")
-    return turns.hstack(
-        option_columns(turns["key"], turns["moves"], known["last"], known["own"])
-    ).hstack(turn_columns(turns["position"]))
+    return known["last"], known["own"]
+
+
+def columns_of_options(
+    positions: pl.Series, options: WrittenOptions, last: pl.Series, own: pl.Series
+) -> list[pl.Series]:
+    """Return the columns of `KINDS_OF_MOVE` and `TURN_COLUMNS` for options in their order.
+
+    Parameters
+    ----------
+    positions
+        As FEN.
+    options
+        The options of each.
+    last, own
+        The opponent's last move and one's own before it; null = not known.
+    """
+    of_options, of_turns = _describe_all(positions, options.moves, options.views, last, own)
+    return [*of_options, *of_turns]
 
 
 def option_columns(
@@ -92,18 +125,35 @@ def option_columns(
     last, own
         The opponent's last move and one's own before it; None = not known.
     """
-    moves = pl.Series(moves, dtype=pl.List(pl.String))
-    counts = moves.list.len().cast(pl.Int64).to_numpy()
-    table = np.zeros((int(counts.sum()), len(KINDS_OF_MOVE)), dtype=np.float32)
-    flat = moves.filter(moves.list.len() > 0).explode()
-    fens, before, mine = (pl.Series(each, dtype=pl.String) for each in (positions, last, own))
-    if not describe(fens, flat, counts, before, mine, table):
-        _describe_plainly(fens, before, mine, moves, table)
-    lengths = np.concatenate([[0], np.cumsum(counts)])
-    return [
-        _lists(OPTION + name, table[:, column], lengths)
-        for column, name in enumerate(KINDS_OF_MOVE)
+    texts = (pl.Series(each, dtype=pl.String) for each in (positions, last, own))
+    fens, before, mine = texts
+    return _describe_all(fens, pl.Series(moves, dtype=pl.List(pl.String)), None, before, mine)[0]
+
+
+def _describe_all(
+    positions: pl.Series, moves: pl.Series, views: Bytes | None, last: pl.Series, own: pl.Series
+) -> tuple[list[pl.Series], list[pl.Series]]:
+    """Return the columns of the options and those of the turns."""
+    starts = starts_of(moves.list.len().fill_null(0).cast(pl.Int64).to_numpy())
+    if views is None:
+        letters, at = text_arrays(moves.filter(moves.list.len() > 0).explode())
+        texts = (letters, at[:-1], at[1:])
+    else:
+        begins = np.arange(4, 16 * len(views), 16)
+        texts = (views.ravel(), begins, begins + views[:, 0])
+    table = np.zeros((len(KINDS_OF_MOVE), int(starts[-1])), dtype=np.float32)
+    about = np.zeros((3, len(positions)))
+    if describe(positions, texts, starts, last, own, table, about):
+        of_turns = _columns_of_turns(*about)
+    else:
+        fens = pl.select(pl.coalesce(stored_positions(positions), positions)).to_series()
+        _describe_plainly(fens, last, own, moves, table.T)
+        of_turns = turn_columns(positions)
+    columns = [
+        as_series(OPTION + name, list_column(starts, number_column(values)))
+        for name, values in zip(KINDS_OF_MOVE, table, strict=True)
     ]
+    return columns, of_turns
 
 
 def _describe_plainly(
@@ -122,11 +172,16 @@ def turn_columns(positions: pl.Series) -> list[pl.Series]:
     board = positions.str.split(" ").list.first()
     men = board.str.count_matches("[A-Za-z]").cast(pl.Float64).to_numpy()
     pieces = board.str.count_matches("[NBRQnbrq]").cast(pl.Float64).to_numpy()
-    number = positions.str.extract(r" (\d+)$").cast(pl.Float64).fill_null(_BOOK_MOVES + 1)
-    moves_past = np.maximum(number.to_numpy() - _BOOK_MOVES - 1, 0.0)
+    number = positions.str.extract(r" (\d+)$").cast(pl.Float64).fill_null(0.0)
+    return _columns_of_turns(men, pieces, number.to_numpy())
+
+
+def _columns_of_turns(men: _Doubles, pieces: _Doubles, number: _Doubles) -> list[pl.Series]:
+    """Return the columns of `TURN_COLUMNS`; a turn without a number counts as the first of all."""
+    moves_past = np.maximum(number - _BOOK_MOVES - 1, 0.0)
     values = {
         "opening": 0.5 ** (moves_past / 3.0),
-        "control": ((number >= 33) & (number <= 40)).to_numpy().astype(np.float64),
+        "control": ((number >= 33) & (number <= 40)).astype(np.float64),
         "endgame": (pieces <= 6).astype(np.float64),
         "simple": (32.0 - men) / 32.0,
     }
@@ -216,12 +271,3 @@ def _move(text: str | None) -> chess.Move | None:
         return chess.Move.from_uci(text) if text else None
     except ValueError:
         return None
-
-
-def _lists(name: str, values: _Floats, offsets: npt.NDArray[np.int64]) -> pl.Series:
-    import pyarrow as pa
-
-    array = pa.LargeListArray.from_arrays(as_arrow(offsets), as_arrow(values))
-    series = pl.from_arrow(array)
-    assert isinstance(series, pl.Series)
-    return series.alias(name)

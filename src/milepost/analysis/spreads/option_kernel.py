@@ -11,13 +11,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from milepost.io.arrow_buffers import Bytes, Longs, read_only, text_arrays
 from milepost.kernels import kernel
 
-Bytes = npt.NDArray[np.uint8]
-Longs = npt.NDArray[np.int64]
 Men = npt.NDArray[np.int8]
-Squares = npt.NDArray[np.int16]
+Guards = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.float32]
+Counts = npt.NDArray[np.float64]
+Texts = tuple[Bytes, Longs, Longs]
 
 _PAWN, _KNIGHT, _BISHOP, _ROOK, _QUEEN, _KING = 1, 2, 3, 4, 5, 6
 _WORTH = np.array([0, 1, 3, 3, 5, 9, 100])
@@ -27,43 +28,54 @@ for _place, _letter in enumerate("PNBRQK", 1):
     _LETTERS[ord(_letter.lower())] = -_place
 _KNIGHT_FILES = np.array([1, 2, 2, 1, -1, -2, -2, -1])
 _KNIGHT_RANKS = np.array([2, 1, -1, -2, -2, -1, 1, 2])
+_BITS = np.left_shift(np.uint64(1), np.arange(64, dtype=np.uint64))
 # Straight ways first, then the slanting ones.
 _WAY_FILES = np.array([0, 0, 1, -1, 1, 1, -1, -1])
 _WAY_RANKS = np.array([1, -1, 0, 0, 1, -1, 1, -1])
+_NEAR = 0.5 ** np.arange(8)
 
 
-def text_arrays(texts: pl.Series) -> tuple[Bytes, Longs]:
-    """Return the bytes of some texts, and where each begins and the last one ends."""
-    array = texts.fill_null("").to_arrow()
-    _, offsets, data = array.buffers()
-    starts = np.frombuffer(offsets, dtype=np.int64)[array.offset : array.offset + len(array) + 1]
-    letters = np.frombuffer(data, dtype=np.uint8) if data is not None else np.empty(0, np.uint8)
-    return letters, starts
+def _ways() -> npt.NDArray[np.int8]:
+    """Return which way leads from each square to each other; -1 = none."""
+    files, ranks = np.arange(64) % 8, np.arange(64) // 8
+    across, up = np.sign(files - files[:, None]), np.sign(ranks - ranks[:, None])
+    far = abs(files - files[:, None]), abs(ranks - ranks[:, None])
+    straight = (far[0] == far[1]) | (far[0] == 0) | (far[1] == 0)
+    ways = np.full((64, 64), -1, dtype=np.int8)
+    for way in range(8):
+        ways[straight & (across == _WAY_FILES[way]) & (up == _WAY_RANKS[way])] = way
+    return ways
+
+
+_WAY_TO = _ways()
 
 
 def describe(
-    positions: pl.Series, moves: pl.Series, counts: Longs, last: pl.Series, own: pl.Series,
-    out: Floats,
+    positions: pl.Series, moves: Texts, starts: Longs, last: pl.Series, own: pl.Series, out: Floats,
+    about: Counts,
 ) -> bool:  # fmt: skip
-    """Fill the rows of `out`; return whether all could be read.
+    """Fill `out` and `about`; return whether all could be read.
 
     Parameters
     ----------
     positions
         As FEN.
     moves
-        All options, position after position.
-    counts
-        How many options each position has.
+        All options, position after position: letters, and where each begins and ends in them.
+    starts
+        Where the options of each position begin among them, and the end.
     last, own
         The opponent's last move and one's own before it; null = not known.
     out
-        A row for each option.
+        A row for each of the columns, a column for each option; all 0.
+    about
+        A row each for the men on the board, those that are no pawns or kings, and the number of the
+        move (0 = it has none); a column for each position.
     """
-    ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
-    before, mine = _squares(*text_arrays(last)), _squares(*text_arrays(own))
+    letters, begins, ends = moves
     return _describe(
-        *text_arrays(positions), *text_arrays(moves), ends, before, mine, out
+        *text_arrays(positions), read_only(letters), read_only(begins), read_only(ends),
+        read_only(starts), *text_arrays(last), *text_arrays(own), out, about,
     )  # fmt: skip
 
 
@@ -91,21 +103,17 @@ def _promotion(letters: Bytes, begin: int, end: int) -> int:
 
 
 @kernel
-def _squares(letters: Bytes, starts: Longs) -> Squares:
-    """Return from and to of some moves; -1 = not known."""
-    found = np.full((len(starts) - 1, 2), -1, dtype=np.int16)
-    for row in range(len(starts) - 1):
-        begin, end = starts[row], starts[row + 1]
-        if _promotion(letters, begin, end) < 0:
-            continue
+def _squares(letters: Bytes, begin: int, end: int) -> tuple[int, int]:
+    """Return from and to of a move; -1 = not known."""
+    if _promotion(letters, begin, end) >= 0:
         one, two = _square(letters, begin), _square(letters, begin + 2)
         if one >= 0 and two >= 0 and one != two:
-            found[row, 0], found[row, 1] = one, two
-    return found
+            return one, two
+    return -1, -1
 
 
 @kernel
-def _read_board(letters: Bytes, begin: int, end: int, board: Men) -> tuple[int, int, bool]:
+def read_board(letters: Bytes, begin: int, end: int, board: Men) -> tuple[int, int, bool]:
     """Read a FEN: the side to move (1, -1), the en-passant square (-1 = none), and whether it is
     one."""
     board[:] = 0
@@ -144,55 +152,120 @@ def _read_board(letters: Bytes, begin: int, end: int, board: Men) -> tuple[int, 
 
 
 @kernel
-def _least_attacker(board: Men, square: int, side: int, leaving: int) -> int:
-    """Return the worth of the least man of a side that attacks a square; 0 = none.
-
-    The man on `leaving` does not count, but stands in the way of others.
-    """
-    file, rank = square % 8, square // 8
-    least = 0
-    behind = rank - side
-    if 0 <= behind < 8:
-        for step in (-1, 1):
-            if 0 <= file + step < 8:
-                at = 8 * behind + file + step
-                if board[at] == side * _PAWN and at != leaving:
-                    return 1
-    for way in range(8):
-        f, r = file + _KNIGHT_FILES[way], rank + _KNIGHT_RANKS[way]
-        if (
-            0 <= f < 8
-            and 0 <= r < 8
-            and board[8 * r + f] == side * _KNIGHT
-            and 8 * r + f != leaving
-        ):
-            least = 3
-    for way in range(8):
-        f, r = file + _WAY_FILES[way], rank + _WAY_RANKS[way]
-        near = True
-        while 0 <= f < 8 and 0 <= r < 8:
-            man = side * board[8 * r + f]
-            if man != 0:
-                slider = _ROOK if way < 4 else _BISHOP
-                slides = man in (_QUEEN, slider)
-                if (slides or (near and man == _KING)) and 8 * r + f != leaving:
-                    worth = _WORTH[man]
-                    if least == 0 or worth < least:
-                        least = worth
-                break
-            f, r, near = f + _WAY_FILES[way], r + _WAY_RANKS[way], False
-    return least
+def _note(square: int, start: int, ours: bool, worth: int, least: Longs, guards: Guards) -> None:
+    if ours:
+        guards[square] |= _BITS[start]
+    elif least[square] == 0 or worth < least[square]:
+        least[square] = worth
 
 
 @kernel
-def _in_danger(board: Men, square: int, side: int, worth: int, leaving: int) -> bool:
-    """Whether a lesser man attacks a square, or any man and none of ours defends it."""
-    if worth > 9:
+def _look_around(board: Men, side: int, least: Longs, guards: Guards) -> None:
+    """Note the worth of the least enemy that attacks each square, and who of us guards it."""
+    least[:] = 0
+    guards[:] = 0
+    for start in range(64):
+        if board[start] == 0:
+            continue
+        file, rank, man = start & 7, start >> 3, abs(board[start])
+        ours, worth = board[start] * side > 0, _WORTH[man]
+        if man == _PAWN:
+            ahead = rank + (1 if board[start] > 0 else -1)
+            if 0 <= ahead < 8:
+                if file > 0:
+                    _note(8 * ahead + file - 1, start, ours, worth, least, guards)
+                if file < 7:
+                    _note(8 * ahead + file + 1, start, ours, worth, least, guards)
+            continue
+        files = _KNIGHT_FILES if man == _KNIGHT else _WAY_FILES
+        ranks = _KNIGHT_RANKS if man == _KNIGHT else _WAY_RANKS
+        slides = man not in (_KNIGHT, _KING)
+        for way in range(4 if man == _BISHOP else 0, 4 if man == _ROOK else 8):
+            f, r = file + files[way], rank + ranks[way]
+            while 0 <= f < 8 and 0 <= r < 8:
+                _note(8 * r + f, start, ours, worth, least, guards)
+                if not slides or board[8 * r + f] != 0:
+                    break
+                f, r = f + files[way], r + ranks[way]
+
+
+@kernel
+def _in_danger(square: int, worth: int, leaving: int, least: Longs, guards: Guards) -> bool:
+    """Whether a lesser man attacks a square, or any man and none of ours defends it.
+
+    The man on `leaving` does not defend, but stands in the way of others.
+    """
+    if worth > 9 or least[square] == 0:
         return False
-    least = _least_attacker(board, square, -side, -1)
-    if least == 0:
+    others = guards[square]
+    if leaving >= 0:
+        others &= ~_BITS[leaving]
+    return bool(least[square] < worth or others == 0)
+
+
+@kernel
+def _attacks_along(board: Men, king: int, towards: int, side: int) -> bool:
+    """Whether the first man that the king sees towards a square attacks it along that line."""
+    way = _WAY_TO[king, towards]
+    if way < 0:
         return False
-    return least < worth or _least_attacker(board, square, side, leaving) == 0
+    files, ranks = _WAY_FILES[way], _WAY_RANKS[way]
+    f, r = (king & 7) + files, (king >> 3) + ranks
+    while 0 <= f < 8 and 0 <= r < 8:
+        man = side * board[8 * r + f]
+        if man != 0:
+            return bool(man in (_QUEEN, _ROOK if way < 4 else _BISHOP))
+        f, r = f + files, r + ranks
+    return False
+
+
+@kernel
+def _steps_to(man: int, start: int, to: int, side: int) -> bool:
+    """Whether a pawn, knight or king attacks a square."""
+    files, ranks = abs((to & 7) - (start & 7)), (to >> 3) - (start >> 3)
+    if man == _PAWN:
+        return files == 1 and ranks == side
+    far, near = max(files, abs(ranks)), min(files, abs(ranks))
+    return (man == _KNIGHT and far == 2 and near == 1) or (man == _KING and far == 1)
+
+
+@kernel
+def _is_attacked(board: Men, square: int, side: int) -> bool:
+    """Whether a side attacks a square."""
+    for start in range(64):
+        man = side * board[start]
+        if man > 0 and (
+            _steps_to(man, start, square, side)
+            or (
+                _BISHOP <= man <= _QUEEN
+                and start != square
+                and _attacks_along(board, square, start, side)
+            )
+        ):
+            return True
+    return False
+
+
+@kernel
+def _plainly_checks(board: Men, start: int, to: int, man: int, side: int, king: int) -> bool:
+    """Whether a plain move attacks a king that was not attacked: the man that moves, or one behind.
+
+    The board is as before afterwards.
+    """
+    if _BISHOP <= man <= _QUEEN:
+        if _WAY_TO[king, to] < 0 and _WAY_TO[king, start] < 0:
+            return False
+    elif _steps_to(man, to, king, side):
+        return True
+    elif _WAY_TO[king, start] < 0:
+        return False
+    moved, taken = board[start], board[to]
+    board[start] = 0
+    board[to] = side * man
+    attacked = _attacks_along(board, king, to, side) or _attacks_along(board, king, start, side)
+    board[start] = moved
+    board[to] = taken
+    return attacked
 
 
 @kernel
@@ -200,7 +273,7 @@ def _gives_check(
     board: Men, after: Men, start: int, to: int, promoted: int, side: int, passing: bool,
     castles: bool, king: int,
 ) -> bool:  # fmt: skip
-    """Whether the king at `king` is attacked when the move is made."""
+    """Whether the king at `king` is attacked when the move is made, whatever it is."""
     after[:] = board
     man = board[start]
     after[start] = 0
@@ -217,82 +290,107 @@ def _gives_check(
         after[to] = side * promoted if promoted else man
         if passing:
             after[to - 8 * side] = 0
-    return _least_attacker(after, king, side, -1) != 0
+    return _is_attacked(after, king, side)
 
 
 @kernel
 def _from_centre(square: int) -> int:
-    file, rank = square % 8, square // 8
+    file, rank = square & 7, square >> 3
     return max(3 - file, file - 4, 3 - rank, rank - 4)
 
 
 @kernel
 def _distance(one: int, two: int) -> int:
-    return max(abs(one % 8 - two % 8), abs(one // 8 - two // 8))
+    return max(abs((one & 7) - (two & 7)), abs((one >> 3) - (two >> 3)))
 
 
 @kernel
-def _describe(
-    fens: Bytes, fen_starts: Longs, moves: Bytes, move_starts: Longs, ends: Longs, before: Squares,
-    mine: Squares, out: Floats,
-) -> bool:  # fmt: skip
-    board, after = np.zeros(64, dtype=np.int8), np.zeros(64, dtype=np.int8)
-    for turn in range(len(fen_starts) - 1):
-        side, ep_square, good = _read_board(fens, fen_starts[turn], fen_starts[turn + 1], board)
-        if not good:
-            return False
-        king = -1
-        for square in range(64):
+def _last_number(letters: Bytes, begin: int, end: int) -> float:
+    """Return the number that is the last word; 0 = it is none."""
+    number, at, unit = 0.0, end - 1, 1.0
+    while at >= begin and 48 <= letters[at] <= 57:
+        number += unit * (letters[at] - 48)
+        unit *= 10.0
+        at -= 1
+    return number if begin <= at < end - 1 and letters[at] == 32 else 0.0
+
+
+@kernel
+def _count_men(board: Men, side: int) -> tuple[int, int, int]:
+    """Return the square of the king not to move (-1 = none), the men, and those beside pawns."""
+    king, men, pieces = -1, 0, 0
+    for square in range(64):
+        if board[square] != 0:
+            men += 1
+            pieces += _KNIGHT <= abs(board[square]) <= _QUEEN
             if board[square] == -side * _KING:
                 king = square
-        last_to = before[turn, 1]
-        for option in range(ends[turn], ends[turn + 1]):
-            begin = move_starts[option]
-            promoted = _promotion(moves, begin, move_starts[option + 1])
+    return king, men, pieces
+
+
+@kernel
+def _describe(  # noqa: PLR0915 - in pieces it takes nearly twice as long
+    fens: Bytes, fen_starts: Longs, moves: Bytes, begins: Longs, ends: Longs, starts: Longs,
+    last: Bytes, last_starts: Longs, own: Bytes, own_starts: Longs, out: Floats, about: Counts,
+) -> bool:  # fmt: skip
+    board, after = np.zeros(64, dtype=np.int8), np.zeros(64, dtype=np.int8)
+    least, guards = np.zeros(64, dtype=np.int64), np.zeros(64, dtype=np.uint64)
+    for turn in range(len(fen_starts) - 1):
+        begin, end = fen_starts[turn], fen_starts[turn + 1]
+        side, ep_square, good = read_board(fens, begin, end, board)
+        if not good:
+            return False
+        king, men, pieces = _count_men(board, side)
+        about[0, turn], about[1, turn] = men, pieces
+        about[2, turn] = _last_number(fens, begin, end)
+        _look_around(board, side, least, guards)
+        attacked = king >= 0 and guards[king] != 0
+        _, last_to = _squares(last, last_starts[turn], last_starts[turn + 1])
+        own_from, own_to = _squares(own, own_starts[turn], own_starts[turn + 1])
+        for option in range(starts[turn], starts[turn + 1]):
+            begin = begins[option]
+            promoted = _promotion(moves, begin, ends[option])
             if promoted < 0:
                 return False
             start, to = _square(moves, begin), _square(moves, begin + 2)
-            if start < 0 or to < 0 or start == to:
+            if start < 0 or to < 0 or start == to or board[start] * side < 0:
                 return False
             man = abs(board[start])
             if man == 0:
                 continue
-            if board[start] * side < 0:
-                return False
-            worth = _WORTH[man]
-            taken = abs(board[to])
+            worth, taken = _WORTH[man], abs(board[to])
             passing = man == _PAWN and to == ep_square and taken == 0
             passing = passing and (abs(to - start) == 7 or abs(to - start) == 9)
-            castles = man == _KING and (
-                abs(start % 8 - to % 8) > 1 or board[to] == side * _ROOK
-            )  # fmt: skip
+            castles = man == _KING and (abs(start % 8 - to % 8) > 1 or board[to] == side * _ROOK)
             takes = (taken != 0 or passing) and not castles
             prize = 1 if passing else _WORTH[taken] if takes else 0
             ranks = side * (to // 8 - start // 8)
-            row = out[option]
-            row[0] = takes
-            row[1] = takes and to == last_to
-            row[2] = takes and prize == worth
-            row[3] = (
-                king >= 0
-                and to != king
-                and _gives_check(board, after, start, to, promoted, side, passing, castles, king)
-            )
-            row[4] = promoted > 0
-            row[5] = castles
-            row[6] = man == _PAWN
-            row[7] = man == _ROOK
-            row[8] = man == _QUEEN
-            row[9] = man == _KING and not castles
-            row[10] = max(ranks, 0) / 7 if man != _PAWN and not castles else 0.0
-            row[11] = max(-ranks, 0) / 7
-            row[12] = _distance(start, to) / 7 if _BISHOP <= man <= _QUEEN else 0.0
-            row[13] = _in_danger(board, start, side, worth, -1)
-            row[14] = prize < worth and _in_danger(board, to, side, worth, start)
+            out[0, option] = takes
+            out[1, option] = takes and to == last_to
+            out[2, option] = takes and prize == worth
+            if king >= 0 and to != king:
+                if attacked or passing or castles:
+                    out[3, option] = _gives_check(
+                        board, after, start, to, promoted, side, passing, castles, king
+                    )
+                else:
+                    kind = promoted if promoted else man
+                    out[3, option] = _plainly_checks(board, start, to, kind, side, king)
+            out[4, option] = promoted > 0
+            out[5, option] = castles
+            out[6, option] = man == _PAWN
+            out[7, option] = man == _ROOK
+            out[8, option] = man == _QUEEN
+            out[9, option] = man == _KING and not castles
+            out[10, option] = max(ranks, 0) / 7 if man != _PAWN and not castles else 0.0
+            out[11, option] = max(-ranks, 0) / 7
+            out[12, option] = _distance(start, to) / 7 if _BISHOP <= man <= _QUEEN else 0.0
+            out[13, option] = _in_danger(start, worth, -1, least, guards)
+            out[14, option] = prize < worth and _in_danger(to, worth, start, least, guards)
             if last_to >= 0:
-                row[15] = 0.5 ** _distance(to, last_to)
-            if mine[turn, 1] >= 0:
-                row[16] = start == mine[turn, 1]
-                row[17] = start == mine[turn, 1] and to == mine[turn, 0]
-            row[18] = (_from_centre(start) - _from_centre(to)) / 3
+                out[15, option] = _NEAR[_distance(to, last_to)]
+            if own_to >= 0:
+                out[16, option] = start == own_to
+                out[17, option] = start == own_to and to == own_from
+            out[18, option] = (_from_centre(start) - _from_centre(to)) / 3
     return True

@@ -1,21 +1,36 @@
 """The worth of every option of an analysed position, in pawns, as arrays.
 
 Evaluations hold centipawns or mates of every move at every depth. Here each move gets the value of
-its greatest depth, and the moves an order that never rises. The work is done on flat arrays with
-offsets: a position is a run of options, and for each depth a run of values.
+its greatest depth, and the moves an order that never rises. Machine code does it on the buffers
+that the lists lie in, all positions in one call.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-import pyarrow as pa
 
 from milepost.analysis.engine.search_output import LEAST_MATE_CP, LONGEST_MATE, MATE_CP
+from milepost.analysis.store.lists import Evaluated
 from milepost.errors import InputError, TableError
+from milepost.io.arrow_buffers import (
+    Bytes,
+    Longs,
+    as_series,
+    bit_column,
+    list_column,
+    list_starts,
+    number_arrays,
+    number_column,
+    starts_of,
+    text_arrays,
+    text_column,
+)
+from milepost.kernels import kernel
 
 MATE_PAWNS = MATE_CP / 100
 """What a mate is worth, less 0.01 a move: a mate in 3 is 299.97."""
@@ -23,19 +38,13 @@ ROOM_FOR_MATES = (MATE_CP - LEAST_MATE_CP) / 100
 """Mates lie within so many pawns of the value of a mate; all other values are clipped below."""
 MOST_MATE_PAWNS = 1e9
 """More than anybody needs; with much more a hundredth of a pawn would be lost in rounding."""
-_CHUNK = 5_000
-"""Positions worked on at once: some 35 moves at 10 depths each, and a dozen arrays of them."""
+_ALL_DEPTHS = 1 << 30
+_SHORT = 12
+"""So many letters of a text lie in Arrow's view of it."""
+_FITS, _NO_FIT, _NO_VALUE = 0, 1, 2
 
-_Ints = npt.NDArray[np.int64]
 _Floats = npt.NDArray[np.float64]
-
-_SCHEMA: dict[str, Any] = {
-    "moves": pl.List(pl.String),
-    "values": pl.List(pl.Float64),
-    "shallow": pl.List(pl.Boolean),
-    "depth_values": pl.List(pl.List(pl.Float64)),
-    "lowered": pl.Boolean,
-}
+_NumberLists = tuple[Longs, Longs, npt.NDArray[Any], Bytes, int]
 
 
 def pawns(cp: pl.Series, mate: pl.Series, mate_pawns: float = MATE_PAWNS) -> _Floats:
@@ -50,32 +59,131 @@ def pawns(cp: pl.Series, mate: pl.Series, mate_pawns: float = MATE_PAWNS) -> _Fl
     InputError
         If `mate_pawns` leaves no room for other values, or hundredths would be lost beside it.
     """
-    if not 2 * ROOM_FOR_MATES <= mate_pawns <= MOST_MATE_PAWNS:
-        raise InputError(
-            f"a mate must be worth at least {2 * ROOM_FOR_MATES:g} and at most "
-            f"{MOST_MATE_PAWNS:,.0f} pawns, got {mate_pawns:g}"
-        )
-    # In whole centipawns, so that equal values stay equal.
-    top = round(mate_pawns * 100)
-    room = round(ROOM_FOR_MATES * 100)
+    top, most = _limits(mate_pawns)
     plain = cp.cast(pl.Float64).fill_null(np.nan).to_numpy()
     moves_to_mate = mate.cast(pl.Float64).fill_null(np.nan).to_numpy()
     size = top - np.minimum(np.abs(moves_to_mate), LONGEST_MATE)
     # Mated in 0 is a loss too: the sign of the number would lose it.
     mates = np.where(moves_to_mate > 0, size, -size)
-    clipped = np.clip(plain, room - top, top - room)
-    worth: _Floats = np.where(np.isnan(moves_to_mate), clipped, mates) / 100.0
+    worth: _Floats = np.where(np.isnan(moves_to_mate), np.clip(plain, -most, most), mates) / 100.0
     return worth
 
 
-def option_values(evaluations: pl.DataFrame, *, mate_pawns: float = MATE_PAWNS) -> pl.DataFrame:
-    """Return the options of each evaluation, best first, with their values for the mover.
+def _limits(mate_pawns: float) -> tuple[int, int]:
+    """What a mate is worth, and the most that another value is, in centipawns.
 
-    A move's value is that of its greatest depth. Moves searched to the greatest depth of the
-    position come first, by value, equal ones in the order of the table, which is the engine's. Less
-    deeply searched ones follow in the order of the table and are marked. A shallower value
-    is no claim against a deeper one: where it would stand above the value before it, it is lowered
-    to that value. `depth_values` keeps what the engine said.
+    Whole ones, so that equal values stay equal.
+    """
+    if not 2 * ROOM_FOR_MATES <= mate_pawns <= MOST_MATE_PAWNS:
+        raise InputError(
+            f"a mate must be worth at least {2 * ROOM_FOR_MATES:g} and at most "
+            f"{MOST_MATE_PAWNS:,.0f} pawns, got {mate_pawns:g}"
+        )
+    top = round(mate_pawns * 100)
+    return top, top - round(ROOM_FOR_MATES * 100)
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of some turns, best first; see `order_options`."""
+
+    evaluated: Evaluated
+    rows: Longs
+    """The evaluation of each turn."""
+    depths: int
+    """How many depths of it are taken at most."""
+    limits: tuple[int, int]
+    starts: Longs
+    """Where the options of each turn begin, and the end."""
+    order: Longs
+    """Which move of all evaluations each option is."""
+    values: _Floats
+    """Their values in pawns for the mover, never rising within a turn."""
+    shallow: npt.NDArray[np.bool_]
+    """Whether each was searched less deeply than others of its turn."""
+    lowered: npt.NDArray[np.bool_]
+    """Whether a turn's shallower values were lowered."""
+    chosen: Longs
+    """Which option was played; -1 = none of them."""
+
+    @property
+    def best(self) -> _Floats:
+        """The value of the first option of each turn."""
+        return self.values[self.starts[:-1]]
+
+    @property
+    def worth(self) -> _Floats:
+        """The value of the option that was played in each turn; NaN = none of them."""
+        worth = np.full(len(self.rows), np.nan)
+        among = self.chosen >= 0
+        worth[among] = self.values[(self.starts[:-1] + self.chosen)[among]]
+        return worth
+
+    def write(self, turns: Longs) -> WrittenOptions:
+        """Return the options of some of the turns as columns."""
+        widths = np.diff(self.starts)[turns]
+        rows = self.rows[turns]
+        cp_at = list_starts(self.evaluated.cp)
+        levels = np.minimum(np.diff(cp_at), self.depths)[rows]
+        starts, levels_at = starts_of(widths), starts_of(levels)
+        values_at = starts_of(widths * levels)
+        count, said = int(starts[-1]), int(values_at[-1])
+        views, values = np.empty((count, 16), dtype=np.uint8), np.empty(count)
+        by_depth, known = np.empty(said), np.full(said // 8 + 1, 255, dtype=np.uint8)
+        shallow = np.zeros(count // 8 + 1, dtype=np.uint8)
+        inner_at = np.empty(int(levels_at[-1]) + 1, dtype=np.int64)
+        short = _write(
+            turns, rows, self.starts, self.order, self.values, self.shallow, starts, values_at,
+            list_starts(self.evaluated.moves), *text_arrays(self.evaluated.moves.values),
+            self.limits, _number_lists(self.evaluated.cp, "i4"),
+            _number_lists(self.evaluated.mate, "i2"),
+            views, values, shallow, by_depth, known, inner_at, levels_at,
+        )  # fmt: skip
+        texts = text_column(views)
+        if not short:  # no move is so long, but that is for others to say
+            order = [self.order[self.starts[turn] : self.starts[turn + 1]] for turn in turns]
+            texts = as_series("", self.evaluated.moves.values)
+            texts = texts.gather(np.concatenate(order)).to_arrow()
+        inner = list_column(inner_at, number_column(by_depth, known))
+        return WrittenOptions(
+            starts,
+            views if short else None,
+            values,
+            as_series("moves", list_column(starts, texts)),
+            as_series("values", list_column(starts, number_column(values))),
+            as_series("shallow", list_column(starts, bit_column(shallow, count))),
+            as_series("depth_values", list_column(levels_at, inner)),
+        )
+
+
+@dataclass(frozen=True)
+class WrittenOptions:
+    """The options of some turns as columns, and the arrays behind two of them."""
+
+    starts: Longs
+    """Where the options of each turn begin, and the end."""
+    views: Bytes | None
+    """The moves as Arrow views them: sixteen bytes each, the length first, letters from the fifth;
+    `None` if one has more letters than that."""
+    flat_values: _Floats
+    """The values, turn after turn."""
+    moves: pl.Series
+    """In UCI."""
+    values: pl.Series
+    """In pawns for the mover, best first."""
+    shallow: pl.Series
+    """Whether each was searched less deeply than others of its turn."""
+    depth_values: pl.Series
+    """What the engine said of each, at every depth."""
+
+    @property
+    def columns(self) -> list[pl.Series]:
+        """The columns."""
+        return [self.moves, self.values, self.shallow, self.depth_values]
+
+
+def option_values(evaluations: pl.DataFrame, *, mate_pawns: float = MATE_PAWNS) -> pl.DataFrame:
+    """Return the options of each evaluation, best first; see `order_options`.
 
     Parameters
     ----------
@@ -95,101 +203,240 @@ def option_values(evaluations: pl.DataFrame, *, mate_pawns: float = MATE_PAWNS) 
     TableError
         If lists do not fit each other, or a move has no value at any depth.
     """
-    parts = [_chunk_values(each, mate_pawns) for each in evaluations.iter_slices(_CHUNK)]
-    return pl.concat([pl.DataFrame(schema=_SCHEMA), *parts])
+    rows = np.arange(len(evaluations))
+    found = order_options(Evaluated.of_frame(evaluations), rows, mate_pawns=mate_pawns)
+    return pl.DataFrame([*found.write(rows).columns, pl.Series("lowered", found.lowered)])
 
 
-def _chunk_values(chunk: pl.DataFrame, mate_pawns: float) -> pl.DataFrame:
-    width = _lengths(chunk["moves"])
-    depth = _lengths(chunk["cp"])
-    by_depth = {name: chunk[name].explode() for name in ("cp", "mate")}
-    list_row = np.repeat(np.arange(len(chunk)), depth)
-    list_width = width[list_row]
-    fits = bool((width > 0).all() and (depth > 0).all())
-    fits = fits and bool((_lengths(chunk["mate"]) == depth).all())
-    if not fits or any((_lengths(each) != list_width).any() for each in by_depth.values()):
-        raise TableError("an evaluation's values do not fit its moves")
-    flat = pawns(by_depth["cp"].explode(), by_depth["mate"].explode(), mate_pawns)
+def order_options(
+    evaluated: Evaluated,
+    rows: Longs,
+    *,
+    played: pl.Series | None = None,
+    depth: int | None = None,
+    mate_pawns: float = MATE_PAWNS,
+) -> Options:
+    """Return the options of some turns, best first, with their values for the mover.
 
-    # Each option's value is the last one along the depths.
-    row = np.repeat(np.arange(len(chunk)), width)
-    index = np.arange(len(row)) - np.repeat(_starts(width), width)
-    first = _starts(width * depth)[row] + index
-    final = np.full(len(row), np.nan)
-    deepest = np.zeros(len(row), dtype=np.int64)
-    for at in range(int(depth.max())):
-        inside = np.flatnonzero(at < depth[row])
-        value = flat[first[inside] + at * width[row[inside]]]
-        known = inside[~np.isnan(value)]
-        final[known] = value[~np.isnan(value)]
-        deepest[known] = at + 1
-    if np.isnan(final).any():
+    A move's value is that of its greatest depth. Moves searched to the greatest depth of the
+    position come first, by value, equal ones in the order of the table, which is the engine's. Less
+    deeply searched ones follow in the order of the table and are marked. A shallower value
+    is no claim against a deeper one: where it would stand above the value before it, it is lowered
+    to that value. The values by depth stay what the engine said.
+
+    Parameters
+    ----------
+    evaluated
+        The evaluations.
+    rows
+        Which one belongs to each turn; it must have at least one move and one depth.
+    played
+        The move that was played in each turn.
+    depth
+        Take only so many depths of each.
+    mate_pawns
+        What a mate is worth; see `pawns`.
+
+    Raises
+    ------
+    TableError
+        If lists do not fit each other, or a move has no value at any depth.
+    """
+    limits = _limits(mate_pawns)
+    depths = _ALL_DEPTHS if depth is None else depth
+    moves_at, cp_at, mate_at = map(list_starts, (evaluated.moves, evaluated.cp, evaluated.mate))
+    widths = np.diff(moves_at)[rows]
+    levels = np.minimum(np.diff(cp_at), depths)[rows]
+    fits = (widths > 0) & (levels > 0) & (np.minimum(np.diff(mate_at), depths)[rows] == levels)
+    if not fits.all():
+        raise _unfit()
+    starts = starts_of(widths)
+    count = int(starts[-1])
+    order, values = np.empty(count, dtype=np.int64), np.empty(count)
+    shallow, lowered = np.empty(count, dtype=np.bool_), np.zeros(len(rows), dtype=np.bool_)
+    chosen = np.empty(len(rows), dtype=np.int64)
+    problem = _order(
+        rows, starts, levels, moves_at, *text_arrays(evaluated.moves.values),
+        *text_arrays(pl.Series([], dtype=pl.String) if played is None else played), limits,
+        _number_lists(evaluated.cp, "i4"), _number_lists(evaluated.mate, "i2"),
+        order, values, shallow, lowered, chosen,
+    )  # fmt: skip
+    if problem == _NO_FIT:
+        raise _unfit()
+    if problem == _NO_VALUE:
         raise TableError("an evaluated move has no value at any depth")
-
-    # Order: the deepest by value, then the others as they stand.
-    greatest = np.zeros(len(chunk), dtype=np.int64)
-    np.maximum.at(greatest, row, deepest)
-    shallow = deepest < greatest[row]
-    order = np.lexsort((index, np.where(shallow, 0.0, -final), shallow, row))
-    sorted_final = final[order]
-    values = _running_minimum(row, sorted_final)
-    lowered = np.zeros(len(chunk), dtype=np.bool_)
-    lowered[row[values < sorted_final]] = True
-
-    # The same order at every depth.
-    list_start = _starts(list_width)
-    of_list = np.repeat(np.arange(len(list_row)), list_width)
-    place = np.arange(len(of_list)) - list_start[of_list]
-    source = list_start[of_list] + index[order][_starts(width)[list_row[of_list]] + place]
-    moves = chunk["moves"].explode().gather(order)
-    return pl.DataFrame(
-        {
-            "moves": _lists(moves.to_arrow().cast(pa.large_string()), width),
-            "values": _lists(as_arrow(values), width),
-            "shallow": _lists(as_arrow(shallow[order]), width),
-            "depth_values": _nested(flat[source], list_width, depth),
-            "lowered": pl.Series(lowered),
-        },
-        schema=_SCHEMA,
-    )
+    return Options(evaluated, rows, depths, limits, starts, order, values, shallow, lowered, chosen)
 
 
-def _lengths(lists: pl.Series) -> _Ints:
-    lengths: _Ints = lists.list.len().fill_null(0).cast(pl.Int64).to_numpy()
-    return lengths
+def _number_lists(lists: Any, dtype: str) -> _NumberLists:
+    """Return where lists of lists begin, where those begin, their numbers, and which are known."""
+    numbers, known, shift = number_arrays(lists.values.values, dtype)
+    return list_starts(lists), list_starts(lists.values), numbers, known, shift
 
 
-def _starts(lengths: _Ints) -> _Ints:
-    starts: _Ints = np.cumsum(lengths) - lengths
-    return starts
+def _unfit() -> TableError:
+    return TableError("an evaluation's values do not fit its moves")
 
 
-def _running_minimum(row: _Ints, values: _Floats) -> _Floats:
-    frame = pl.DataFrame({"row": row, "value": values})
-    lowest: _Floats = frame.select(pl.col("value").cum_min().over("row")).to_series().to_numpy()
-    return lowest
+@kernel
+def _read_level(
+    limits: tuple[int, int], width: int, cp: npt.NDArray[np.int32], cp_known: Bytes, cp_shift: int,
+    of_cp: int, mate: npt.NDArray[np.int16], mate_known: Bytes, mate_shift: int, of_mate: int,
+    out: _Floats,
+) -> None:  # fmt: skip
+    """Read what the engine said of all moves at one depth; see `pawns`."""
+    top, most = limits
+    all_cp, all_mate = len(cp_known) == 0, len(mate_known) == 0
+    for option in range(width):
+        bit = of_mate + option + mate_shift
+        if all_mate or (mate_known[bit >> 3] >> (bit & 7)) & 1:
+            moves = int(mate[of_mate + option])
+            size = top - min(abs(moves), LONGEST_MATE)
+            out[option] = (size if moves > 0 else -size) / 100.0
+            continue
+        bit = of_cp + option + cp_shift
+        if all_cp or (cp_known[bit >> 3] >> (bit & 7)) & 1:
+            out[option] = min(max(int(cp[of_cp + option]), -most), most) / 100.0
+        else:
+            out[option] = np.nan
 
 
-def as_arrow(values: npt.NDArray[Any]) -> Any:
-    """An Arrow array, through polars: pyarrow would load pandas for it, which takes a second."""
-    return pl.Series(values).to_arrow()
+@kernel
+def _sort_options(width: int, final: _Floats, deepest: Longs, greatest: int, order: Longs) -> None:
+    """Put the deepest first, by value, then the others as they stand; equal ones stay in order."""
+    count = 0
+    for option in range(width):
+        if deepest[option] < greatest:
+            continue
+        place = count
+        while place > 0 and final[order[place - 1]] < final[option]:
+            order[place] = order[place - 1]
+            place -= 1
+        order[place] = option
+        count += 1
+    for option in range(width):
+        if deepest[option] < greatest:
+            order[count] = option
+            count += 1
 
 
-def _offsets(lengths: _Ints) -> Any:
-    return as_arrow(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
+@kernel
+def _is_same(one: Bytes, begin: int, end: int, two: Bytes, other: int, other_end: int) -> bool:
+    if end - begin != other_end - other:
+        return False
+    for place in range(end - begin):  # noqa: SIM110 - a kernel has no generators
+        if one[begin + place] != two[other + place]:
+            return False
+    return True
 
 
-def _lists(values: Any, lengths: _Ints) -> pl.Series:
-    return _as_series(pa.LargeListArray.from_arrays(_offsets(lengths), values))
+@kernel
+def _order(
+    rows: Longs, starts: Longs, all_levels: Longs, moves_at: Longs, letters: Bytes,
+    letters_at: Longs, played: Bytes, played_at: Longs, limits: tuple[int, int],
+    all_cp: _NumberLists, all_mates: _NumberLists, order: Longs, values: _Floats,
+    shallow: npt.NDArray[np.bool_], lowered: npt.NDArray[np.bool_], chosen: Longs,
+) -> int:  # fmt: skip
+    """Fill the last five arrays; return what is wrong."""
+    cp_at, cp_lists, cp, cp_known, cp_shift = all_cp
+    mate_at, mate_lists, mate, mate_known, mate_shift = all_mates
+    widest = 0
+    for turn in range(len(rows)):
+        widest = max(widest, starts[turn + 1] - starts[turn])
+    said, final = np.empty(widest), np.empty(widest)
+    deepest, place_of = np.empty(widest, dtype=np.int64), np.empty(widest, dtype=np.int64)
+    for turn in range(len(rows)):
+        row, begin = rows[turn], starts[turn]
+        width, levels = starts[turn + 1] - begin, all_levels[turn]
+        of_cp, of_mate = cp_at[row], mate_at[row]
+        for level in range(levels):
+            if (
+                cp_lists[of_cp + level + 1] - cp_lists[of_cp + level] != width
+                or mate_lists[of_mate + level + 1] - mate_lists[of_mate + level] != width
+            ):
+                return _NO_FIT
+        # each move's value is the last one along the depths
+        for option in range(width):
+            deepest[option] = -1
+        greatest, missing, level = -1, width, levels
+        while missing and level > 0:
+            level -= 1
+            _read_level(
+                limits, width, cp, cp_known, cp_shift, cp_lists[of_cp + level],
+                mate, mate_known, mate_shift, mate_lists[of_mate + level], said,
+            )  # fmt: skip
+            for option in range(width):
+                if deepest[option] < 0 and not np.isnan(said[option]):
+                    final[option], deepest[option] = said[option], level
+                    greatest = max(greatest, level)
+                    missing -= 1
+        if missing:
+            return _NO_VALUE
+        _sort_options(width, final, deepest, greatest, place_of)
+        lowest = np.inf
+        chosen[turn] = -1
+        for option in range(width):
+            source, at = place_of[option], begin + option
+            lowered[turn] |= final[source] > lowest
+            lowest = min(lowest, final[source])
+            values[at] = lowest
+            shallow[at] = deepest[source] < greatest
+            order[at] = move = moves_at[row] + source
+            if (
+                chosen[turn] < 0
+                and turn + 1 < len(played_at)
+                and _is_same(
+                    letters, letters_at[move], letters_at[move + 1], played, played_at[turn],
+                    played_at[turn + 1],
+                )
+            ):  # fmt: skip
+                chosen[turn] = option
+    return _FITS
 
 
-def _nested(values: _Floats, inner: _Ints, outer: _Ints) -> pl.Series:
-    known = pl.Series(values).fill_nan(None).to_arrow()
-    lists = pa.LargeListArray.from_arrays(_offsets(inner), known)
-    return _as_series(pa.LargeListArray.from_arrays(_offsets(outer), lists))
-
-
-def _as_series(array: Any) -> pl.Series:
-    series = pl.from_arrow(array)
-    assert isinstance(series, pl.Series)
-    return series
+@kernel
+def _write(
+    turns: Longs, rows: Longs, old_starts: Longs, order: Longs, old_values: _Floats,
+    old_shallow: npt.NDArray[np.bool_], starts: Longs, values_at: Longs, moves_at: Longs,
+    letters: Bytes, letters_at: Longs, limits: tuple[int, int],
+    all_cp: _NumberLists, all_mates: _NumberLists, views: Bytes, values: _Floats, shallow: Bytes,
+    by_depth: _Floats, known: Bytes, inner_at: Longs, levels_at: Longs,
+) -> bool:  # fmt: skip
+    """Write the options of some turns as columns; return whether all moves are short texts."""
+    cp_at, cp_lists, cp, cp_known, cp_shift = all_cp
+    mate_at, mate_lists, mate, mate_known, mate_shift = all_mates
+    widest = 0
+    for place in range(len(turns)):
+        widest = max(widest, starts[place + 1] - starts[place])
+    said = np.empty(widest)
+    short = True
+    inner_at[0] = 0
+    for place in range(len(turns)):
+        row, begin, old = rows[place], starts[place], old_starts[turns[place]]
+        width = starts[place + 1] - begin
+        for option in range(width):
+            at, move = begin + option, order[old + option]
+            values[at] = old_values[old + option]
+            if old_shallow[old + option]:
+                shallow[at >> 3] |= 1 << (at & 7)
+            first, length = letters_at[move], letters_at[move + 1] - letters_at[move]
+            short &= length <= _SHORT
+            views[at, :] = 0
+            views[at, 0] = length
+            for letter in range(min(length, _SHORT)):
+                views[at, 4 + letter] = letters[first + letter]
+        at = values_at[place]
+        for level in range(levels_at[place + 1] - levels_at[place]):
+            of_cp, of_mate = cp_lists[cp_at[row] + level], mate_lists[mate_at[row] + level]
+            _read_level(
+                limits, width, cp, cp_known, cp_shift, of_cp, mate, mate_known, mate_shift, of_mate,
+                said,
+            )  # fmt: skip
+            for option in range(width):
+                value = said[order[old + option] - moves_at[row]]
+                by_depth[at] = value
+                if np.isnan(value):
+                    known[at >> 3] &= 255 - (1 << (at & 7))
+                at += 1
+            inner_at[levels_at[place] + level + 1] = at
+    return short

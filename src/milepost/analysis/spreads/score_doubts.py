@@ -9,12 +9,21 @@ neither rate nor rule. This rule is ours, and it mends nothing: it marks.
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
+
+from milepost.analysis.spreads.game_order import GameOrder
+from milepost.io.arrow_buffers import Longs
 
 DOUBT_PAWNS = 5.0
 """Both moves must give away more than this."""
 DECIDED_PAWNS = 10.0
 """Values are held within this: who misses a quicker mate overlooks nothing."""
+_NO, _UNKNOWN, _YES = 0, 1, 2
+"""So that the least of two is both of them, and the greatest is one or the other."""
+
+_Floats = npt.NDArray[np.float64]
 
 
 def score_doubts(turns: pl.DataFrame, options: pl.DataFrame) -> pl.Series:
@@ -62,3 +71,35 @@ def score_doubts(turns: pl.DataFrame, options: pl.DataFrame) -> pl.Series:
     ]
     doubt = pl.col("big") & (beside_big[0] | beside_big[1])
     return near.select(doubt.alias("score_doubt"))["score_doubt"]
+
+
+def score_doubts_in_order(
+    order: GameOrder, only_move: npt.NDArray[np.bool_], rows: Longs, best: _Floats, worth: _Floats
+) -> pl.Series:
+    """As `score_doubts`, for turns that stand in the order of play.
+
+    Parameters
+    ----------
+    order
+        Of all turns of the games.
+    only_move
+        Whether each of them was forced.
+    rows
+        Which of them were evaluated.
+    best, worth
+        The values of the best and of the played move there; NaN = not known.
+    """
+    held = [np.clip(values, -DECIDED_PAWNS, DECIDED_PAWNS) for values in (best, worth)]
+    loss = held[0] - held[1]
+    big = np.where(np.isnan(loss), _UNKNOWN, np.where(loss > DOUBT_PAWNS, _YES, _NO))
+    known = np.full(len(order.ply), _UNKNOWN)
+    known[rows] = big
+    known[only_move] = _NO
+    last = order.before(1)
+    # A ply that the table does not have cannot be doubted.
+    beside = np.where(last >= 0, known[last], _NO)
+    answered = last[last >= 0]
+    beside[answered] = np.maximum(beside[answered], known[last >= 0])
+    doubt = np.minimum(big, beside[rows])
+    marks = pl.Series("score_doubt", doubt == _YES)
+    return marks.scatter(np.flatnonzero(doubt == _UNKNOWN), None) if (doubt == 1).any() else marks

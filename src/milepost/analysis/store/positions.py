@@ -32,9 +32,7 @@ def stored_position(fen: str) -> str:
 
 def stored_positions(positions: pl.Series) -> pl.Series:
     """As `stored_position`, for a whole column; null where there is no whole FEN."""
-    whole = positions.str.contains(WHOLE_FEN).fill_null(False)
-    stored = positions.str.replace(WHOLE_FEN, "${1} 1")
-    return pl.select(pl.when(whole).then(stored)).to_series().alias("key")
+    return (positions.str.extract(WHOLE_FEN) + " 1").alias("key")
 
 
 def position_problem(fen: str) -> str | None:

@@ -48,7 +48,7 @@ def find_reading(
     if plan is None:
         digest = store.pick_setup(setup)
         return Reading(digest, digest, known.get(digest, {}))
-    stored = store.query("select distinct setup from evaluations")["setup"].to_list()
+    stored = store.stored_setups()
     readings = [
         reading
         for digest in stored

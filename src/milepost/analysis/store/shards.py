@@ -53,27 +53,71 @@ def shard_problem(path: Path) -> str | None:
     if not (path.name.startswith("part-") and path.name.endswith(".parquet")):
         return "a foreign file"
     try:
-        about = path.stat()
-        return _problem_of_state(path, about.st_size, about.st_mtime_ns, about.st_ino)
+        return _look_at(path).problem
     except OSError as error:  # it may be another time, so this is not remembered
         return f"cannot be read ({error.strerror or type(error).__name__})"
 
 
+def setups_in(path: Path) -> frozenset[str]:
+    """Return the set-ups whose evaluations a file holds that was looked at.
+
+    Raises
+    ------
+    InputError
+        If the file is gone or holds something else than evaluations.
+    """
+    try:
+        setups = _look_at(path).setups
+        if setups is None:
+            setups = frozenset(pl.read_parquet(path, columns=["setup"], glob=False)["setup"])
+    except UNREADABLE as error:
+        raise undecodable(path, error) from error
+    return setups
+
+
+@dataclass(frozen=True)
+class _Look:
+    """What a look into a file has shown."""
+
+    problem: str | None
+    setups: frozenset[str] | None = None
+    """The set-ups in it, where its footer says so."""
+
+
+def _look_at(path: Path) -> _Look:
+    about = path.stat()
+    return _look_at_state(path, about.st_size, about.st_mtime_ns, about.st_ino)
+
+
 @functools.lru_cache(maxsize=1 << 14)
-def _problem_of_state(path: Path, _size: int, _changed: int, _inode: int) -> str | None:
+def _look_at_state(path: Path, _size: int, _changed: int, _inode: int) -> _Look:
     """Look into a file; whoever changes it changes one of the other arguments."""
     try:
-        schema = pq.read_schema(path)
+        footer = pq.read_metadata(path)
         digest = digest_of(path)
     except OSError:
         raise
     except Exception as error:  # pyarrow raises several kinds for a torn file
-        return f"torn or no Parquet ({type(error).__name__})"
-    if (schema.metadata or {}).get(MARK) != str(SCHEMA).encode():
-        return "not written by milepost"
+        return _Look(f"torn or no Parquet ({type(error).__name__})")
+    if (footer.metadata or {}).get(MARK) != str(SCHEMA).encode():
+        return _Look("not written by milepost")
     if path.name != f"part-{digest}.parquet":
-        return "its bytes are not those that were written"
-    return None
+        return _Look("its bytes are not those that were written")
+    return _Look(None, _setups_by_footer(footer))
+
+
+def _setups_by_footer(footer: pq.FileMetaData) -> frozenset[str] | None:
+    """Return the set-ups in a file, if each stretch of it holds one only: least and last alike."""
+    setups = set()
+    for number in range(footer.num_row_groups):
+        group = footer.row_group(number)
+        for column in map(group.column, range(group.num_columns)):
+            if column.path_in_schema == "setup":
+                known = column.statistics
+                if known is None or not known.has_min_max or known.min != known.max:
+                    return None
+                setups.add(str(known.min))
+    return frozenset(setups)
 
 
 def read_shard(path: Path, read: Callable[[pl.LazyFrame], pl.LazyFrame]) -> pl.DataFrame:
@@ -87,7 +131,7 @@ def read_shard(path: Path, read: Callable[[pl.LazyFrame], pl.LazyFrame]) -> pl.D
     try:
         return read(pl.scan_parquet(path)).collect()
     except UNREADABLE as error:
-        raise _undecodable(path, error) from error
+        raise undecodable(path, error) from error
 
 
 def read_shards(
@@ -130,7 +174,7 @@ def query_shards(paths: list[Path], sql: str) -> pl.DataFrame:
         raise InputError(f"the query failed: {str(error).splitlines()[0]}") from error
 
 
-def _undecodable(path: Path, error: BaseException) -> InputError:
+def undecodable(path: Path, error: BaseException) -> InputError:
     """Return the error for a file that cannot be decoded: one line, with its name."""
     said = str(error).strip().splitlines()
     return InputError(f"{path}: cannot be read ({said[0] if said else type(error).__name__})")

@@ -19,10 +19,13 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 import pyarrow.parquet as pq
 
 from milepost.analysis.engine.setup import EngineSetup, choose_setup, read_setups, setup_problem
+from milepost.analysis.store.lists import KEY, Evaluated, find_evaluated
 from milepost.analysis.store.positions import stored_position
 from milepost.analysis.store.shards import (
     MARK,
@@ -33,6 +36,7 @@ from milepost.analysis.store.shards import (
     query_shards,
     read_shards,
     remove_partials,
+    setups_in,
     shard_problem,
 )
 from milepost.errors import InputError, OutputError
@@ -42,7 +46,6 @@ from milepost.tables import EVALUATIONS
 __all__ = ["KEY", "EvaluationStore", "stored_position"]
 
 KIND = "milepost evaluation store"
-KEY = ["setup", "position", "played"]
 _VALUES = ["moves", "cp", "mate"]
 """What two evaluations of a key must agree in; nodes are not known of imported ones."""
 
@@ -219,6 +222,22 @@ class EvaluationStore:
         found = pl.concat([EVALUATIONS.empty(), *self._collect(rows)])
         return found.unique(KEY, keep="first").sort(KEY, nulls_last=True)
 
+    def find(
+        self, setup: str, positions: pl.Series, played: pl.Series
+    ) -> tuple[Evaluated, npt.NDArray[np.int64]]:
+        """Return evaluations of a set-up, and which of them belongs to each turn (-1 = none).
+
+        It is the one for the played move, or else the one for any move.
+
+        Parameters
+        ----------
+        setup
+            The set-up.
+        positions, played
+            Of each turn: the position as stored, and the move that was played.
+        """
+        return self._over_files(lambda paths: find_evaluated(paths, setup, positions, played))
+
     def query(self, sql: str) -> pl.DataFrame:
         """Run SQL with DuckDB over the store; the table is called ``evaluations``.
 
@@ -231,9 +250,12 @@ class EvaluationStore:
 
     def pick_setup(self, setup: str | None = None) -> str:
         """Return the digest of the set-up that is meant: by its first letters, or the only one."""
-        frames = self._collect(lambda lazy: lazy.select(pl.col("setup").unique()))
-        stored = sorted({digest for frame in frames for digest in frame["setup"].to_list()})
-        return choose_setup(stored, self.known_setups(), setup)
+        return choose_setup(self.stored_setups(), self.known_setups(), setup)
+
+    def stored_setups(self) -> list[str]:
+        """Return the digests of the set-ups whose evaluations the store holds."""
+        held = self._over_files(lambda paths: frozenset().union(*map(setups_in, paths)))
+        return sorted(held)
 
     def keys(self, setup: str) -> set[tuple[str, str | None]]:
         """Return position and played move of every evaluation of a set-up."""

@@ -143,12 +143,16 @@ class _Text:
         self.failure: BadBytesError | None = None
 
     def read(self, size: int) -> bytes:
+        # A short read may be the last one: to know it now keeps the last game in its block.
+        pieces, wanted = [], size
         try:
-            data = self._stream.read(size)
+            while wanted > 0 and (piece := self._stream.read(wanted)):
+                pieces.append(piece)
+                wanted -= len(piece)
         except BadBytesError as error:
             self.failure = error
-            data = b""
-        self.ended = not data
+        data = b"".join(pieces)
+        self.ended = wanted > 0
         if self.offset == 0 and not self._held:
             if data.startswith(_BOMS_UTF16):
                 raise BadBytesError("the text is UTF-16; convert it to UTF-8 first")

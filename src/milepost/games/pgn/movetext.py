@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import chess
-import chess.pgn
 import numpy as np
 from numpy.typing import NDArray
 
@@ -78,57 +77,6 @@ def add_comment(line: Mainline, comment: str, ply: int = -1) -> None:
             line.eval_cp[ply] = round(pawns * 100)
 
 
-class _MainlineVisitor(chess.pgn.BaseVisitor[Mainline]):
-    """Collects the main line and leaves the variations out."""
-
-    def __init__(self, watch: Watch | None = None) -> None:
-        self.line = Mainline()
-        self._watch = watch
-        self._record: Record | None = None
-
-    def begin_variation(self) -> chess.pgn.SkipType:
-        return chess.pgn.SKIP
-
-    def begin_parse_san(self, board: chess.Board, san: str) -> chess.pgn.SkipType | None:
-        return chess.pgn.SKIP if self.line.error else None
-
-    def visit_move(self, board: chess.Board, move: chess.Move) -> None:
-        line = self.line
-        if not move:
-            line.error = f"null move at ply {len(line.moves) + 1}"
-            return
-        if line.result_token:
-            line.error = f"a move behind the result {line.result_token}"
-            return
-        uci = move.uci()
-        if self._record is not None:
-            self._record(move, uci)
-        line.moves.append(uci)
-        for values in (line.clocks, line.elapsed, line.eval_cp, line.eval_mate):
-            values.append(None)
-        line.last_move_number = board.fullmove_number
-
-    def visit_board(self, board: chess.Board) -> None:
-        if self._record is None and self._watch is not None:
-            self._record = self._watch(board)
-        self.board = board
-
-    def visit_comment(self, comment: str) -> None:
-        if self.line.moves and not self.line.error and "[%" in comment:
-            add_comment(self.line, comment)
-
-    def visit_result(self, result: str) -> None:
-        if self.line.result_token is None:
-            self.line.result_token = result
-
-    def handle_error(self, error: Exception) -> None:
-        if not self.line.error:
-            self.line.error = f"ply {len(self.line.moves) + 1}: {error}"
-
-    def result(self) -> Mainline:
-        return self.line
-
-
 def read_moves(
     movetext: bytes,
     *,
@@ -154,6 +102,8 @@ def read_moves(
     Mainline
         With `error` set if the game could not be read to its end.
     """
+    from milepost.games.pgn.visitor import MainlineVisitor, read_game
+
     # python-chess would end the game at a blank line; the scan has found the game's real end.
     text = _BLANK_LINES.sub("", decode(movetext).replace("\r\n", "\n")).strip()
     header = ""
@@ -161,13 +111,13 @@ def read_moves(
         header = f'[FEN "{fen}"]\n'
     if chess960:
         header += '[Variant "Chess960"]\n'
-    visitor = _MainlineVisitor(watch)
+    visitor = MainlineVisitor(watch)
     if fen and (reason := _bad_position(fen, chess960=chess960)):
         visitor.line.error = reason
         return visitor.line
     handle = io.StringIO(f"{header}\n{text}\n")
     try:
-        chess.pgn.read_game(handle, Visitor=lambda: visitor)
+        read_game(handle, Visitor=lambda: visitor)
     except ValueError as error:
         # A number with thousands of digits is no NAG, and no number to Python.
         visitor.handle_error(error)

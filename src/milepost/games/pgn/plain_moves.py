@@ -15,7 +15,7 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
-from milepost.games.pgn.movetext import Mainline, add_comment
+from milepost.games.pgn.movetext import Mainline
 from milepost.games.turns.board_kernel import (
     ALL_RIGHTS,
     FIRST_POSITION,
@@ -39,10 +39,17 @@ from milepost.games.turns.phases import (
     MIDDLEGAME_PIECES,
     OPENING,
 )
+from milepost.io.arrow_buffers import as_series
 from milepost.kernels import kernel
 
 Longs = npt.NDArray[np.int64]
 
+TOLD = ("clocks", "elapsed", "eval_cp", "eval_mate")
+"""What comments tell, as columns of the games table."""
+_CLOCK_ROW, _ELAPSED_ROW, _CP_ROW, _MATE_ROW = 0, 1, 2, 3
+_MOST_DIGITS = 15
+"""So many digits are a number without rounding."""
+_MOST_PAWNS = 10_000
 _RESULTS = ("1-0", "0-1", "1/2-1/2", "*")
 _PHASES = (OPENING, MIDDLEGAME, ENDGAME)
 _LETTERS = np.frombuffer(b" PNBRQK", dtype=np.uint8)
@@ -60,7 +67,6 @@ _SIDE, _PASSING, _RIGHTS, _CLOCK, _PHASE, _KING = 0, 1, 2, 3, 4, 6
 class PlainMoves:
     """What was read of some games; their turns follow each other."""
 
-    text: bytes
     whole: npt.NDArray[np.bool_]
     """Which games were read to their end: of the others nothing is kept."""
     first: Longs
@@ -73,8 +79,8 @@ class PlainMoves:
     """The moves in UCI, each with a blank behind it."""
     move_ends: Longs
     """Where each move ends in `moves`, blank included."""
-    comments: Longs
-    """Comments with commands (``[%``): the turn before, begin and end in the text."""
+    told: npt.NDArray[np.float64]
+    """What comments tell behind each move, one row for each of `TOLD`; NaN = nothing."""
     fens: Bytes
     """The positions before the moves."""
     fen_ends: Longs
@@ -82,20 +88,19 @@ class PlainMoves:
     """Of each turn: the phase, whether the position was there before, whether one move is legal."""
 
     def mainline(self, game: int) -> Mainline:
-        """Return one game as `read_moves` does."""
+        """Return one game as `read_moves` does, but for what its comments tell: see `told`."""
         first, end = int(self.first[game]), int(self.first[game + 1])
         begin = int(self.move_ends[first - 1]) if first else 0
         moves = self.moves[begin : int(self.move_ends[end - 1])].tobytes().decode("ascii").split()
-        count = len(moves)
-        line = Mainline(moves, [None] * count, [None] * count, [None] * count, [None] * count)
-        low, high = np.searchsorted(self.comments[:, 0], (first, end))
-        for turn, opened, closed in self.comments[low:high].tolist():
-            add_comment(line, self.text[opened:closed].decode("ascii"), turn - first)
-        line.result_token = _RESULTS[self.results[game]]
+        line = Mainline(moves, result_token=_RESULTS[self.results[game]])
         line.last_move_number = (len(moves) + 1) // 2
         if self.mated[game]:
             line.mated = "1-0" if len(moves) % 2 else "0-1"
         return line
+
+    def told_in(self, game: int) -> npt.NDArray[np.float64]:
+        """Return what the comments of a game tell, one row for each of `TOLD`."""
+        return self.told[:, self.first[game] : self.first[game + 1]]
 
     def turns(self, games: Longs, rows: Longs, book_plies: int) -> pl.DataFrame:
         """Return the turns of some games, in the columns of `REPLAY_SCHEMA`.
@@ -125,9 +130,7 @@ def _texts(letters: Bytes, ends: Longs) -> pl.Series:
     starts = pa.py_buffer(np.concatenate([np.zeros(1, dtype=np.int64), ends]))
     used = letters[: ends[-1] if len(ends) else 0]
     array = pa.LargeStringArray.from_buffers(len(ends), starts, pa.py_buffer(used))
-    series = pl.from_arrow(array)
-    assert isinstance(series, pl.Series)
-    return series
+    return as_series("", array)
 
 
 def read_plain_moves(text: bytes, begins: Longs, ends: Longs, *, turns: bool) -> PlainMoves:
@@ -147,17 +150,17 @@ def read_plain_moves(text: bytes, begins: Longs, ends: Longs, *, turns: bool) ->
     whole, mated = np.zeros(games, dtype=np.bool_), np.zeros(games, dtype=np.bool_)
     first, results = np.zeros(games + 1, dtype=np.int64), np.zeros(games, dtype=np.int8)
     moves, move_ends = np.empty(6 * most, dtype=np.uint8), np.empty(most, dtype=np.int64)
-    comments = np.empty((most, 3), dtype=np.int64)
+    told = np.empty((len(TOLD), most))
     positions = most if turns else 0
     fens = np.empty(_FEN_LETTERS * positions, dtype=np.uint8)
     fen_ends, flags = np.empty(positions, dtype=np.int64), np.empty((positions, 3), dtype=np.int8)
-    held = _read_games(
+    _read_games(
         np.frombuffer(text, dtype=np.uint8), begins, ends, whole, first, results, mated, moves,
-        move_ends, comments, fens, fen_ends, flags,
+        move_ends, told, fens, fen_ends, flags,
     )  # fmt: skip
     count = int(first[-1])
     return PlainMoves(
-        text, whole, first, results, mated, moves, move_ends[:count], comments[:held], fens,
+        whole, first, results, mated, moves, move_ends[:count], told[:, :count], fens,
         fen_ends[: count if turns else 0], flags[: count if turns else 0],
     )  # fmt: skip
 
@@ -388,6 +391,129 @@ def _skip_comment(text: Bytes, at: int, end: int) -> tuple[int, int]:
 
 
 @kernel
+def _skip_space(text: Bytes, at: int, end: int) -> int:
+    """Pass over what a regular expression calls blank."""
+    while at < end and (text[at] == _SPACE or 9 <= text[at] <= 13 or 28 <= text[at] <= 31):
+        at += 1
+    return at
+
+
+@kernel
+def _read_digits(text: Bytes, at: int, end: int) -> tuple[float, int]:
+    """Return the number that some digits are, and where they end."""
+    number = 0.0
+    while at < end and 48 <= text[at] <= 57:
+        number = 10.0 * number + (text[at] - 48)
+        at += 1
+    return number, at
+
+
+@kernel
+def _read_decimal(text: Bytes, at: int, end: int) -> tuple[float, int, int, int]:
+    """Read ``12``, ``12.`` or ``12.5``: the number, its digits before and behind, and the end."""
+    begin = at
+    number, at = _read_digits(text, at, end)
+    before, behind = at - begin, 0
+    if at < end and text[at] == 46:
+        begin = at + 1
+        _, at = _read_digits(text, begin, end)
+        behind = at - begin
+        for place in range(behind):
+            number = 10.0 * number + (text[begin + place] - 48)
+        # Both are whole, so this is the number that is nearest.
+        number /= 10.0 ** min(behind, _MOST_DIGITS)
+    return number, before, behind, at
+
+
+@kernel
+def _closed(text: Bytes, at: int, end: int) -> bool:
+    at = _skip_space(text, at, end)
+    return at < end and text[at] == 93
+
+
+@kernel
+def _read_clock(text: Bytes, at: int, end: int) -> tuple[float, bool]:
+    """Read ``1:23:45.6]``; NaN = it is no time. Also whether its digits are too many to tell."""
+    total = 0.0
+    for unit in (3600.0, 60.0):
+        number, stop = _read_digits(text, at, end)
+        if not 1 <= stop - at <= 6 or stop == end or text[stop] != 58:
+            return np.nan, False
+        total += unit * number
+        at = stop + 1
+    seconds, before, behind, at = _read_decimal(text, at, end)
+    if not 1 <= before <= 6 or not _closed(text, at, end):
+        return np.nan, False
+    return total + seconds, before + behind > _MOST_DIGITS
+
+
+@kernel
+def _read_eval(
+    text: Bytes, at: int, end: int, turn: int, told: npt.NDArray[np.float64]
+) -> tuple[bool, bool]:  # fmt: skip
+    """Read ``0.25]``, ``-1.5,20]`` or ``#-3]``: whether it is a value, and has too many digits."""
+    mate = at < end and text[at] == 35
+    at += mate
+    sign = -1.0 if at < end and text[at] == 45 else 1.0
+    at += at < end and text[at] in (43, 45)
+    value, before, behind, stop = _read_decimal(text, at, end)
+    if mate:
+        value, stop = _read_digits(text, at, end)
+        if not 1 <= stop - at <= 9:
+            return False, False
+    elif before + behind == 0:
+        return False, False
+    if stop < end and text[stop] == 44:
+        after = _skip_space(text, stop + 1, end)
+        _, stop = _read_digits(text, after, end)
+        if stop == after:
+            return False, False
+    if not _closed(text, stop, end):
+        return False, False
+    if mate:
+        told[_MATE_ROW, turn] = sign * value
+    elif before + behind > _MOST_DIGITS:
+        return True, True
+    elif value < _MOST_PAWNS:
+        told[_CP_ROW, turn] = np.rint(sign * value * 100.0)
+    return True, False
+
+
+@kernel
+def _read_commands(
+    text: Bytes, at: int, end: int, turn: int, told: npt.NDArray[np.float64]
+) -> bool:  # fmt: skip
+    """Read what a comment tells behind a move, as `add_comment` does; False = not to be told here.
+
+    Every clock counts, and the first value.
+    """
+    valued = False
+    while at + 6 < end:
+        if text[at] != 91 or text[at + 1] != 37:
+            at += 1
+            continue
+        one, two, three, four = text[at + 2], text[at + 3], text[at + 4], text[at + 5]
+        clock = one == 99 and two == 108 and three == 107  # clk
+        elapsed = one == 101 and two == 109 and three == 116  # emt
+        value = one == 101 and two == 118 and three == 97 and four == 108  # eval
+        word = at + 6 if value else at + 5
+        begin = _skip_space(text, word, end)
+        at += 2
+        if begin == word or not (clock or elapsed or (value and not valued)):
+            continue
+        long = False
+        if value:
+            valued, long = _read_eval(text, begin, end, turn, told)
+        else:
+            seconds, long = _read_clock(text, begin, end)
+            if not np.isnan(seconds):
+                told[_CLOCK_ROW if clock else _ELAPSED_ROW, turn] = seconds
+        if long:
+            return False
+    return True
+
+
+@kernel
 def _skip_nag(text: Bytes, at: int, end: int) -> int:
     """Return where a NAG ends; -1 if it is none."""
     begin = at + 1
@@ -462,28 +588,27 @@ def _play(board: Men, state: Longs, start: int, to: int, promoted: int) -> None:
 
 @kernel
 def _read_game(
-    text: Bytes, at: int, end: int, board: Men, state: Longs, first: int, held: int, moves: Bytes,
-    move_ends: Longs, comments: Longs, fens: Bytes, fen_ends: Longs, lengths: Longs,
+    text: Bytes, at: int, end: int, board: Men, state: Longs, first: int, moves: Bytes,
+    move_ends: Longs, told: npt.NDArray[np.float64], fens: Bytes, fen_ends: Longs, lengths: Longs,
     flags: npt.NDArray[np.int8],
-) -> tuple[int, int, int]:  # fmt: skip
-    """Read one game: the turns and comments there are then, and its result (-1 = not plain)."""
+) -> tuple[int, int]:  # fmt: skip
+    """Read one game: the turns that there are then, and its result (-1 = not plain)."""
     turn, result = first, -1
     while 0 <= at < end:
         letter = text[at]
         if _is_blank(letter):
             at += 1
         elif result >= 0:
-            return turn, held, -1  # something stands behind the result
+            return turn, -1  # something stands behind the result
         elif letter == 123:  # a comment
             begin = at
             at, commands = _skip_comment(text, at, end)
-            if commands == 1 and turn > first:
-                if held >= len(comments):
-                    return turn, held, -1
-                comments[held, 0] = turn - 1
-                comments[held, 1] = begin + 1
-                comments[held, 2] = at - 1
-                held += 1
+            if (
+                commands == 1
+                and turn > first
+                and not _read_commands(text, begin + 1, at - 1, turn - 1, told)
+            ):
+                return turn, -1
         elif letter == 36:
             at = _skip_nag(text, at, end)
         elif 48 <= letter <= 57 or letter == 42:
@@ -493,40 +618,39 @@ def _read_game(
         else:
             start, to, promoted, at = _find_move(text, at, end, board, state)
             if start < 0 or turn >= len(move_ends):
-                return turn, held, -1
+                return turn, -1
             if len(fen_ends):
                 _write_turn(board, state, turn, turn - first, fens, fen_ends, lengths, flags)
             _write_move(start, to, promoted, turn, moves, move_ends)
+            told[:, turn] = np.nan
             _play(board, state, start, to, promoted)
             turn += 1
-    return turn, held, result if at >= 0 and turn > first else -1
+    return turn, result if at >= 0 and turn > first else -1
 
 
 @kernel
 def _read_games(
     text: Bytes, begins: Longs, ends: Longs, whole: npt.NDArray[np.bool_], first: Longs,
     results: npt.NDArray[np.int8], mated: npt.NDArray[np.bool_], moves: Bytes, move_ends: Longs,
-    comments: Longs, fens: Bytes, fen_ends: Longs, flags: npt.NDArray[np.int8],
-) -> int:  # fmt: skip
-    """Read all games; return how many comments there are."""
+    told: npt.NDArray[np.float64], fens: Bytes, fen_ends: Longs, flags: npt.NDArray[np.int8],
+) -> None:  # fmt: skip
+    """Read all games."""
     board, state = np.zeros(64, dtype=np.int8), np.zeros(_KING + 2, dtype=np.int64)
     lengths = np.zeros(len(fen_ends), dtype=np.int64)
-    held = 0
     for game in range(len(begins)):
         board[:] = FIRST_POSITION
         state[:] = 0
         state[_SIDE], state[_PASSING], state[_RIGHTS] = 1, -1, ALL_RIGHTS
         state[_KING - 1], state[_KING + 1] = 60, 4
-        turn, more, result = _read_game(
-            text, begins[game], ends[game], board, state, first[game], held, moves, move_ends,
-            comments, fens, fen_ends, lengths, flags,
+        turn, result = _read_game(
+            text, begins[game], ends[game], board, state, first[game], moves, move_ends,
+            told, fens, fen_ends, lengths, flags,
         )  # fmt: skip
         first[game + 1] = first[game]
         if result >= 0:
             side, passing = state[_SIDE], state[_PASSING]
             king = state[_KING + side]
-            whole[game], results[game], first[game + 1], held = True, result, turn, more
+            whole[game], results[game], first[game + 1] = True, result, turn
             mated[game] = (
                 is_attacked(board, king, -side) and count_moves(board, passing, side, king, 1) == 0
             )
-    return held

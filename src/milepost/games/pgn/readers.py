@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import chess
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from milepost.games.pgn.blocks import Batch, Block, Chunk
 from milepost.games.pgn.coded import Coded, spread
@@ -23,6 +24,7 @@ from milepost.games.pgn.tags import HEADER_TAGS, TAG_COLUMNS, code_tags, parse_t
 from milepost.games.pgn.tidy import RESULTS, tidy_columns, tidy_tags, variant_of
 from milepost.games.players.spellings import Spellings
 from milepost.games.turns.replay import TurnRecorder, book_plies_of, replayed_frame
+from milepost.io.arrow_buffers import as_series, list_column, number_column, starts_of
 from milepost.io.work import Frames
 from milepost.tables import ERRORS, GAMES
 
@@ -34,16 +36,14 @@ WORTH_IT = 20_000
 ROSTER = ("Event", "Site", "Date", "Round", "White", "Black", "Result")
 READABLE_VARIANTS = ("standard", "chess960")
 
+_TOLD = {"clocks": np.float64, "elapsed": np.float64, "eval_cp": np.int32, "eval_mate": np.int32}
+"""What comments tell of each move."""
 _MOVE_COLUMNS: dict[str, Any] = {
     "result_token": pl.String,
     "game_id": pl.String,
     "plies": pl.Int32,
     "full_moves": pl.Int32,
     "moves": pl.String,
-    "clocks": pl.List(pl.Float64),
-    "elapsed": pl.List(pl.Float64),
-    "eval_cp": pl.List(pl.Int32),
-    "eval_mate": pl.List(pl.Int32),
     "broken": pl.Boolean,
     "source": pl.String,
     "line": pl.Int64,
@@ -86,6 +86,7 @@ def read_chunk(
     rows: list[dict[str, Any]] = []
     errors: list[dict[str, Any]] = []
     turns: list[tuple[Any, ...]] = []
+    told: list[NDArray[np.float64]] = []
     quick: list[tuple[int, int]] = []
     recorders: list[TurnRecorder] = []
 
@@ -122,13 +123,16 @@ def read_chunk(
             continue
         row = _row(tags, variant, line, chunk.source, about["line"])
         rows.append(row)
+        told.append(
+            _told(line) if plain is None or not plain.whole[place] else plain.told_in(place)
+        )
         turns += recorders[0].rows if recorders else []
         about |= {"plies_kept": len(line.moves), "game_id": row["game_id"]}
         if line.error:
             errors.append({**about, "kind": "broken", "reason": line.error})
         reasons = doubts if line.error else doubts + _doubts(tags, line)
         errors += [{**about, "kind": "doubt", "reason": reason} for reason in reasons]
-    games = tidy_tags(pl.DataFrame(rows, schema=_RAW_SCHEMA))
+    games = tidy_tags(pl.DataFrame(rows, schema=_RAW_SCHEMA).with_columns(_told_columns(told)))
     frames = {
         "games": GAMES.conform(games).select(GAMES.names),
         "errors": errors_table(errors),
@@ -195,18 +199,32 @@ def _row(
         "plies": len(line.moves),
         "full_moves": line.last_move_number,
         "moves": moves,
-        "clocks": _unless_empty(line.clocks),
-        "elapsed": _unless_empty(line.elapsed),
-        "eval_cp": _unless_empty(line.eval_cp),
-        "eval_mate": _unless_empty(line.eval_mate),
         "broken": line.error is not None,
         "source": source,
         "line": at,
     }
 
 
-def _unless_empty(values: list[Any]) -> list[Any] | None:
-    return values if any(value is not None for value in values) else None
+def _told(line: Mainline) -> NDArray[np.float64]:
+    """What the comments of a game tell: a row for each of `_TOLD`, NaN = nothing."""
+    columns = (line.clocks, line.elapsed, line.eval_cp, line.eval_mate)
+    return np.array(columns, dtype=np.float64).reshape(len(_TOLD), -1)
+
+
+def _told_columns(games: list[NDArray[np.float64]]) -> list[pl.Series]:
+    """Lists of what comments tell, a list a game; null where they tell nothing at all."""
+    table = np.concatenate([np.empty((len(_TOLD), 0)), *games], axis=1)
+    starts = starts_of(np.array([game.shape[1] for game in games], dtype=np.int64))
+    columns = []
+    for (name, dtype), values in zip(_TOLD.items(), table, strict=True):
+        known = ~np.isnan(values)
+        told = starts_of(known)[starts]
+        some = np.diff(told) > 0
+        numbers = np.where(known, values, 0.0).astype(dtype)
+        array = number_column(numbers, np.packbits(known, bitorder="little"))
+        lists = list_column(starts, array, np.packbits(some, bitorder="little"))
+        columns.append(as_series(name, lists))
+    return columns
 
 
 def _misses_plies(tags: dict[str, str], line: Mainline) -> bool:

@@ -5,16 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import chess
+import numpy as np
 import polars as pl
 
 from milepost.errors import InputError
 from milepost.games.players.resolve import with_names
 from milepost.games.turns.fen import FenWriter
 from milepost.games.turns.phases import OPENING, next_phase
+from milepost.io.arrow_buffers import Longs, starts_of
 from milepost.tables import GAMES, TURNS
 
 BOOK_MOVES = 8
 """Moves a side that count as book (Regan & Haworth 2011; the 2009 paper leaves out twelve)."""
+
+_NEVER = 1 << 40
+"""A ply that no game has."""
 
 REPLAY_SCHEMA: dict[str, Any] = {
     "row": pl.Int32,
@@ -156,13 +161,35 @@ def attach_games(replayed: pl.DataFrame, games: pl.DataFrame) -> pl.DataFrame:
     The games need `white_name` and `black_name`, the players' names to show, beside the columns of
     `milepost.tables.GAMES`: see `milepost.games.players.resolve.with_keys`.
     """
-    about = games.with_row_index("row").with_columns(pl.col("row").cast(pl.Int32))
-    if "group" not in about.columns:
-        about = about.with_columns(pl.lit(None, dtype=pl.String).alias("group"))
-    joined = replayed.join(about.drop("moves"), on="row", how="inner", maintain_order="left")
-    white = pl.col("white_moves")
-    ply = pl.col("ply")
-    white_score = (
+    rows = replayed["row"].cast(pl.Int64).to_numpy()
+    white = replayed["white_moves"].to_numpy()
+    sides = pl.concat([_seen_by(games, "white", "black"), _seen_by(games, "black", "white")])
+    turns = replayed.hstack(sides[np.where(white, rows, rows + len(games))])
+    ply = replayed["ply"].cast(pl.Int64).to_numpy()
+    told = [
+        _told_at(games[column], rows, plies).alias(name)
+        for name, column, plies in (
+            # The clock after the mover's last move; before the first nothing is known for sure.
+            ("clock_before", "clocks", np.where(ply >= 2, ply - 2, _NEVER)),
+            ("clock_after", "clocks", ply),
+            ("seconds", "elapsed", ply),
+            ("eval_cp", "eval_cp", ply),
+            ("eval_mate", "eval_mate", ply),
+        )
+    ]
+    spent = pl.col("clock_before") - pl.col("clock_after") + pl.col("increment").fill_null(0.0)
+    own = pl.when("white_moves")
+    turns = turns.hstack(told).with_columns(
+        pl.coalesce("seconds", spent.clip(lower_bound=0.0)).alias("seconds"),
+        own.then("eval_cp").otherwise(-pl.col("eval_cp")).alias("eval_cp"),
+        own.then("eval_mate").otherwise(-pl.col("eval_mate")).alias("eval_mate"),
+    )
+    return TURNS.conform(turns.select(TURNS.names))
+
+
+def _seen_by(games: pl.DataFrame, mover: str, opponent: str) -> pl.DataFrame:
+    """What the games know of the turns of one side."""
+    score = (
         pl.when(pl.col("result") == "1-0")
         .then(1.0)
         .when(pl.col("result") == "0-1")
@@ -170,46 +197,29 @@ def attach_games(replayed: pl.DataFrame, games: pl.DataFrame) -> pl.DataFrame:
         .when(pl.col("result") == "1/2-1/2")
         .then(0.5)
     )
-
-    def mover(column: str) -> pl.Expr:
-        return pl.when(white).then(pl.col(f"white_{column}")).otherwise(pl.col(f"black_{column}"))
-
-    def opponent(column: str) -> pl.Expr:
-        return pl.when(white).then(pl.col(f"black_{column}")).otherwise(pl.col(f"white_{column}"))
-
-    # Players without a name are still two different people in one game.
-    turns = joined.with_columns(
-        pl.coalesce("white_key", "white").alias("white_key"),
-        pl.coalesce("black_key", "black").alias("black_key"),
-        pl.coalesce("white_name", "white").alias("white_name"),
-        pl.coalesce("black_name", "black").alias("black_name"),
-    ).with_columns(
-        mover("key").alias("mover"),
-        opponent("key").alias("opponent"),
-        mover("name").alias("mover_name"),
-        opponent("name").alias("opponent_name"),
-        pl.when(white).then(pl.lit("white")).otherwise(pl.lit("black")).alias("colour"),
-        mover("elo").alias("mover_elo"),
-        opponent("elo").alias("opponent_elo"),
-        _clock_before(ply).alias("clock_before"),
-        pl.col("clocks").list.get(ply, null_on_oob=True).alias("clock_after"),
-        pl.col("elapsed").list.get(ply, null_on_oob=True).alias("seconds"),
-        *(
-            pl.when(white).then(value).otherwise(-value).alias(name)
-            for name in ("eval_cp", "eval_mate")
-            for value in (pl.col(name).list.get(ply, null_on_oob=True),)
-        ),
-        pl.when(white).then(white_score).otherwise(1.0 - white_score).alias("score"),
-    )
-    spent = pl.col("clock_before") - pl.col("clock_after") + _increment().fill_null(0.0)
-    turns = turns.with_columns(pl.coalesce("seconds", spent.clip(lower_bound=0.0)).alias("seconds"))
-    return TURNS.conform(turns).select(TURNS.names)
+    group = pl.col("group") if "group" in games.columns else pl.lit(None, dtype=pl.String)
+    return games.select(
+        "game_id", "variant", "event", "round", "year", "date", "site", "speed",
+        group.alias("group"),
+        # Players without a name are still two different people in one game.
+        pl.coalesce(f"{mover}_key", mover).alias("mover"),
+        pl.coalesce(f"{opponent}_key", opponent).alias("opponent"),
+        pl.coalesce(f"{mover}_name", mover).alias("mover_name"),
+        pl.coalesce(f"{opponent}_name", opponent).alias("opponent_name"),
+        pl.lit(mover).alias("colour"),
+        pl.col(f"{mover}_elo").alias("mover_elo"),
+        pl.col(f"{opponent}_elo").alias("opponent_elo"),
+        (score if mover == "white" else 1.0 - score).alias("score"),
+        _increment().alias("increment"),
+    )  # fmt: skip
 
 
-def _clock_before(ply: pl.Expr) -> pl.Expr:
-    """The clock after the mover's last move; before the first one nothing is known for sure."""
-    before = pl.col("clocks").list.get(ply - 2, null_on_oob=True)
-    return pl.when(ply >= 2).then(before)
+def _told_at(lists: pl.Series, rows: Longs, plies: Longs) -> pl.Series:
+    """What stood beside a move: an entry of the list of each turn's game; null = none."""
+    lengths = lists.list.len().fill_null(0).cast(pl.Int64).to_numpy()
+    flat = lists.filter(lists.list.len() > 0).explode()
+    places = pl.Series(starts_of(lengths)[:-1][rows] + plies)
+    return flat.gather(places.set(pl.Series(plies >= lengths[rows]), None))
 
 
 def _increment() -> pl.Expr:
