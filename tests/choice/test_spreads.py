@@ -155,6 +155,22 @@ def test_the_spreads_table_with_gaps() -> None:
     assert Spreads.from_table(frame, outside="exclude").excluded == 1
 
 
+def test_a_part_of_the_spreads_table_is_that_part() -> None:
+    """With as many depths as the whole has, even where no turn of the part has any."""
+    frame = spreads_table().with_columns(
+        pl.when(pl.int_range(pl.len()) != 1).then("depth_values").alias("depth_values")
+    )
+    whole = Spreads.from_table(frame)
+    for at in range(len(frame)):
+        part = Spreads.from_table(frame.slice(at, 1), least_depths=2)
+        wanted = whole.take([at])
+        np.testing.assert_array_equal(part.values, wanted.values)
+        assert part.depth_values is not None
+        assert wanted.depth_values is not None
+        np.testing.assert_array_equal(part.depth_values, wanted.depth_values)
+        assert part.depths == (1, 2)
+
+
 def test_unsorted_options_come_back_as_given() -> None:
     values = [[-0.52, 0.31, 0.10], [0.2, 0.2], [-2.0, -0.5, -0.7, -0.5]]
     spreads = Spreads.from_lists(values, [2, 1, 0])

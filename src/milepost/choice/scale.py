@@ -178,7 +178,7 @@ def fill_gaps(values: Floats, depth_values: Floats, start: int, size: int, out: 
 @wide_kernel
 def best_value(filled: Floats, depth: int, size: int) -> float:
     """Return the greatest value at a depth."""
-    best = filled[depth, 0]
+    best: float = filled[depth, 0]
     for i in range(size):
         best = max(best, filled[depth, i])
     return best
