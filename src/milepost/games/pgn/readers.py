@@ -11,14 +11,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from milepost.games.pgn.blocks import Batch, Block, Chunk
-from milepost.games.pgn.movetext import (
-    Mainline,
-    Record,
-    Watch,
-    last_move_numbers,
-    read_moves,
-    result_token,
-)
+from milepost.games.pgn.mainline import Mainline, Record, Watch
+from milepost.games.pgn.movetext import last_move_numbers, read_moves, result_token
 from milepost.games.pgn.tags import HEADER_TAGS, TAG_COLUMNS, parse_tags, tag_columns
 from milepost.games.pgn.tidy import RESULTS, tidy_tags, variant_of
 from milepost.games.turns.replay import TurnRecorder, book_plies_of, replayed_frame
