@@ -139,7 +139,8 @@ def test_comments_tell_what_regular_expressions_find() -> None:
     comments = ["".join(rng.choices(pieces, k=rng.randint(1, 7))) for _ in range(600)]
     found = plain(*(f"1. e4 {{{comment}}} e5 *" for comment in comments))
     for game, comment in enumerate(comments):
-        line = Mainline(["e2e4", "e7e5"], *([None, None] for _ in range(4)))
+        nothing: list[None] = [None, None]
+        line = Mainline(["e2e4", "e7e5"], [*nothing], [*nothing], [*nothing], [*nothing])
         add_comment(line, comment, 0)
         expected = np.array([line.clocks, line.elapsed, line.eval_cp, line.eval_mate], dtype=float)
         assert found.whole[game]
