@@ -31,14 +31,9 @@ import llvmlite.binding as llvm  # type: ignore[import-untyped]
 import numba
 import numpy as np
 from numba.core import caching, config
-from numba.core.cpu import CPUTargetOptions
-from numba.core.runtime import _nrt_python  # type: ignore[attr-defined]
 
 _Arguments = ParamSpec("_Arguments")
 _Answer = TypeVar("_Answer")
-
-# Numba has this flag for its own loops, but no word for it.
-CPUTargetOptions.noalias = CPUTargetOptions.Mapping("noalias")  # type: ignore[no-untyped-call]
 
 _DAY = 86_400.0
 _UNUSED_DAYS = 60
@@ -78,7 +73,23 @@ def wide_kernel(function: Callable[_Arguments, _Answer]) -> Callable[_Arguments,
 
     Only then may look-ups in a table and the search for the greatest run in vectors.
     """
-    return _compiled(function, fastmath={"reassoc", "contract", "nnan", "nsz"}, noalias=True)
+    fast = {"reassoc", "contract", "nnan", "nsz"}
+    return _compiled(function, fastmath=fast, **({"noalias": True} if _may_say_noalias() else {}))
+
+
+@cache
+def _may_say_noalias() -> bool:
+    """Teach Numba the word for a flag that it has for its own loops alone.
+
+    Where another version of it has no such flag, kernels are slower and the answer is the same.
+    """
+    try:
+        from numba.core.cpu import CPUTargetOptions
+
+        CPUTargetOptions.noalias = CPUTargetOptions.Mapping("noalias")  # type: ignore[no-untyped-call]
+    except (AttributeError, ImportError, TypeError):
+        return False
+    return True
 
 
 def _compiled(
@@ -240,7 +251,8 @@ class _KernelCache(caching.FunctionCache):
             # Numba would first get ready to compile: that takes longer than loading all kernels of
             # a rating. What machine code calls besides the memory manager was named when Numba was
             # imported. Compiling makes everything ready by itself.
-            _name_memory_manager()
+            if not _named_memory_manager():
+                target_context.refresh()
             with self._guard_against_spurious_io_errors():
                 loaded = self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
         except OSError:
@@ -258,14 +270,21 @@ class _KernelCache(caching.FunctionCache):
 
 
 @cache
-def _name_memory_manager() -> None:
-    """Tell the loader where the functions of Numba's memory manager lie.
+def _named_memory_manager() -> bool:
+    """Tell the loader where the functions of Numba's memory manager lie, if this can be found.
 
     `rtsys.initialize` does so too, and compiles some more, which machine code that was kept holds
     already.
     """
-    for name, address in _nrt_python.c_helpers.items():
+    try:
+        from numba.core.runtime import _nrt_python  # type: ignore[attr-defined]
+
+        helpers = dict(_nrt_python.c_helpers)
+    except (AttributeError, ImportError, TypeError):
+        return False
+    for name, address in helpers.items():
         llvm.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
+    return True
 
 
 @cache

@@ -14,6 +14,7 @@ import pytest
 
 from milepost.games.pgn import readers
 from milepost.games.pgn.blocks import Reading, cut_chunks
+from milepost.games.pgn.mainline import Mainline, add_comment
 from milepost.games.pgn.plain_moves import PlainMoves, read_plain_moves
 from milepost.io.sources import find_sources
 
@@ -125,3 +126,22 @@ def test_the_rest_is_left_to_python_chess(movetext: str) -> None:
     # The fourth knight move of the game means one man only: it is plain.
     assert found.whole.tolist() == ["Nc4" in movetext, True]
     assert found.mainline(1).moves == ["e2e4", "e7e5"]
+
+
+def test_comments_tell_what_regular_expressions_find() -> None:
+    pieces = [
+        "[%clk ", "[%emt ", "[%eval ", "[%clk\t", "[%cal Ra1]", "1:", "02:", "0000001:", "3:",
+        "59.5", "59.", ".5", "]", " ]", "-", "+", "#", "#-", "12", "0.285", "10000", "9999.99",
+        ",20]", ", 3 ]", ",]", " ", "text", "[%", "[%eval 0.25]", "[%clk 1:30:26]", "[%eval #-3]",
+        "[%clk 0:00:01.1234567]", "[%eval -0.145,12]", "\x1f", "\n",
+    ]  # fmt: skip
+    rng = random.Random(5)
+    comments = ["".join(rng.choices(pieces, k=rng.randint(1, 7))) for _ in range(600)]
+    found = plain(*(f"1. e4 {{{comment}}} e5 *" for comment in comments))
+    for game, comment in enumerate(comments):
+        nothing: list[None] = [None, None]
+        line = Mainline(["e2e4", "e7e5"], [*nothing], [*nothing], [*nothing], [*nothing])
+        add_comment(line, comment, 0)
+        expected = np.array([line.clocks, line.elapsed, line.eval_cp, line.eval_mate], dtype=float)
+        assert found.whole[game]
+        np.testing.assert_array_equal(found.told_in(game), expected, err_msg=comment)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
-from milepost.games.pgn.movetext import Mainline
+from milepost.games.pgn.mainline import Mainline
 from milepost.games.turns.board_kernel import (
     ALL_RIGHTS,
     FIRST_POSITION,

@@ -12,14 +12,8 @@ from numpy.typing import NDArray
 
 from milepost.games.pgn.blocks import Batch, Block, Chunk
 from milepost.games.pgn.coded import Coded, spread
-from milepost.games.pgn.movetext import (
-    Mainline,
-    Record,
-    Watch,
-    last_move_numbers,
-    read_moves,
-    result_token,
-)
+from milepost.games.pgn.mainline import Mainline, Record, Watch
+from milepost.games.pgn.movetext import last_move_numbers, read_moves, result_token
 from milepost.games.pgn.tags import HEADER_TAGS, TAG_COLUMNS, code_tags, parse_tags
 from milepost.games.pgn.tidy import RESULTS, tidy_columns, tidy_tags, variant_of
 from milepost.games.players.spellings import Spellings

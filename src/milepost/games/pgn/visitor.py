@@ -10,7 +10,7 @@ import chess
 import chess.pgn
 from chess.pgn import read_game
 
-from milepost.games.pgn.movetext import Mainline, Record, Watch, add_comment
+from milepost.games.pgn.mainline import Mainline, Record, Watch, add_comment
 
 __all__ = ["MainlineVisitor", "read_game"]
 
