@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -161,3 +162,13 @@ def test_what_nobody_used_for_long_is_removed(tmp_path: Path) -> None:
         os.utime(tmp_path / name, (0, 0))
     kernels._remove_unused(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["new.kernel-2", "other"]
+
+
+def test_another_numba_without_these_inner_parts_is_no_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Both are shortcuts: without them kernels load or run more slowly."""
+    monkeypatch.setitem(sys.modules, "numba.core.cpu", ModuleType("numba.core.cpu"))
+    monkeypatch.setitem(sys.modules, "numba.core.runtime", ModuleType("numba.core.runtime"))
+    assert not kernels._may_say_noalias.__wrapped__()
+    assert not kernels._named_memory_manager.__wrapped__()
