@@ -282,8 +282,7 @@ def _pass(
     skipped = 0
     first, second, drawns, movers = graph.first, graph.second, graph.drawn, graph.mover
     weights = graph.weight
-    for place in range(begin, end, step):
-        game = np.uint64(place)
+    for game in range(begin, end, step):
         i, j, drawn = first[game], second[game], drawns[game]
         weight = weights[game] if len(weights) else 1.0
         own = min(weight, 1.0)
