@@ -39,7 +39,7 @@ def _ratio_table() -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """
     # One more: the place of a number just below the end may be rounded up to it.
     cells = int((_HIGH - _LOW) * _CELLS_A_UNIT) + 1
-    x = _LOW + (np.arange(cells) + 0.5) / _CELLS_A_UNIT
+    x = np.asarray(_LOW + (np.arange(cells) + 0.5) / _CELLS_A_UNIT, dtype=np.float64)
     table = np.zeros((cells, _DEGREE + 1))
     table[:, 0] = math.sqrt(2.0 / math.pi) / erfcx(-x / _ROOT_TWO)
     for n in range(_DEGREE):

@@ -17,14 +17,14 @@ import math
 
 from milepost.history.numerics.gaussians import log_below, win_moments
 from milepost.history.numerics.orthant import quadrant_derivatives
-from milepost.kernels import kernel
+from milepost.kernels import inner_kernel, kernel
 
 Six = tuple[float, float, float, float, float, float]
 Eight = tuple[float, float, float, float, float, float, float, float]
 Two = tuple[float, float]
 
 
-@kernel
+@inner_kernel
 def to_message(mean: float, var: float, g1: float, g2: float) -> tuple[float, float]:
     """Return the message that moves a cavity to the moments that g1 and g2 stand for."""
     # Rounding must not make the precision negative or infinite.
@@ -33,7 +33,7 @@ def to_message(mean: float, var: float, g1: float, g2: float) -> tuple[float, fl
     return g2 * left, (g2 * mean + g1) * left
 
 
-@kernel
+@inner_kernel
 def greater(
     m_i: float, v_i: float, m_j: float, v_j: float, m_e: float, v_e: float, lead: float,
     noise: float, side: float, sign: float,
@@ -88,7 +88,7 @@ def between_derivatives(
     )  # fmt: skip
 
 
-@kernel
+@inner_kernel
 def between(
     m_i: float, v_i: float, m_j: float, v_j: float, m_ei: float, v_ei: float, m_ej: float,
     v_ej: float, lead: float, noise: float,
@@ -113,7 +113,7 @@ def positive(mean: float, var: float) -> tuple[float, float]:
     return to_message(mean, var, v / s, w / var)
 
 
-@kernel
+@inner_kernel
 def through_noise(pi: float, tau: float, variance: float) -> tuple[float, float]:
     """Return a Gaussian message after it has passed a noise of that variance."""
     shrink = 1.0 / (1.0 + pi * variance)

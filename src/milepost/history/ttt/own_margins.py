@@ -43,7 +43,7 @@ from milepost.history.ttt.graph import (
 from milepost.history.ttt.passes import visits
 from milepost.history.ttt.state import SkillModel
 from milepost.history.ttt.told import Told, hold_still, pass_on
-from milepost.kernels import kernel
+from milepost.kernels import inner_kernel, kernel
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ def ttt_d_state(
     )  # fmt: skip
 
 
-@kernel
+@inner_kernel
 def _cavity(
     belief: Floats, node: int, message: Floats, game: int, column: int, own: float
 ) -> tuple[float, float]:
@@ -186,7 +186,7 @@ def _cavity(
     return tau / pi, 1.0 / pi
 
 
-@kernel
+@inner_kernel
 def _replace(
     belief: Floats, node: int, message: Floats, game: int, column: int, weight: float, own: float,
     pi: float, tau: float,
@@ -201,7 +201,7 @@ def _replace(
     )
 
 
-@kernel
+@inner_kernel
 def both_factors(message: Floats, game: int, column: int, variance: float) -> tuple[float, float]:
     """Return what the two factors of a draw say about a skill, through its performance."""
     return through_noise(
@@ -255,7 +255,7 @@ def _two_factors(
     return skipped
 
 
-@kernel
+@inner_kernel
 def _note(
     notes: Notes, game: int, i: int, j: int, period: int, stiff: float, force: float, mover: int
 ) -> None:
