@@ -189,8 +189,9 @@ class GameStream:
                 self._dropped[duplicate.place] = (duplicate.first, duplicate.rule)
             place += len(games)
             errors = self._folder.get(task.number, "errors")
-            kinds = errors.unique(["source", "line", "kind"])["kind"] if len(errors) else []
-            self.summary.findings.update(kinds)
+            if len(errors):
+                kinds = errors.unique(["source", "line", "kind"])["kind"]
+                self.summary.findings.update(kinds.to_list())
         self.summary.files = len(self.sources)
         self.summary.games = self._reading.games
         self._settle(names)
