@@ -18,7 +18,14 @@ from typing import Any
 import polars as pl
 
 from milepost.games.duplicates import DuplicateFinder
-from milepost.games.pgn.blocks import Batch, Chunk, Reading, cut_batches, cut_chunks
+from milepost.games.pgn.blocks import (
+    BATCH_BYTES,
+    Batch,
+    Chunk,
+    Reading,
+    cut_batches,
+    cut_chunks,
+)
 from milepost.games.pgn.readers import NAME_ROWS, errors_table
 from milepost.games.players.resolve import NameCounts, resolve_players, with_keys
 from milepost.games.players.spellings import Spellings
@@ -136,7 +143,7 @@ class GameStream:
         identity = {
             "read": name,
             "options": options,
-            "batch": batch_games,
+            "batch": [batch_games, BATCH_BYTES],
             "inputs": source_identity(self.sources),
         }
         self._folder = WorkFolder(STDOUT if output is None else output, identity)
