@@ -251,7 +251,7 @@ class GameStream:
     def frames(self) -> Iterator[pl.DataFrame]:
         """Yield the games that are kept."""
         for piece in self.pieces():
-            yield piece.games.filter(piece.kept)
+            yield piece.games if piece.kept.all() else piece.games.filter(piece.kept)
 
     def errors(self) -> Iterator[pl.DataFrame]:
         """Yield everything that was found wrong: damage, broken games, doubts, duplicates."""
