@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from milepost.errors import InputError, OutputError, WorkerError
+from milepost.io import work
 from milepost.io.work import Frames, WorkFolder, run_tasks
 
 
@@ -117,3 +118,16 @@ def test_a_second_run_at_the_same_time_is_refused(tmp_path: Path) -> None:
         WorkFolder(tmp_path / "out.csv", {})
     first.remove()
     assert WorkFolder(tmp_path / "out.csv", {}).resumed == 0
+
+
+def test_tables_that_are_no_longer_held_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(work, "_HELD_BYTES", 100)
+    folder = WorkFolder(tmp_path / "out.csv", {})
+    frames = [pl.DataFrame({"x": [number] * 10}) for number in range(3)]
+    for number, frame in enumerate(frames):
+        folder.put(number, {"t": frame})
+    assert [*folder._held] == [2]
+    assert all(folder.get(number, "t").equals(frame) for number, frame in enumerate(frames))
+    folder.remove()

@@ -18,7 +18,14 @@ from typing import Any
 import polars as pl
 
 from milepost.games.duplicates import DuplicateFinder
-from milepost.games.pgn.blocks import Batch, Chunk, Reading, cut_batches, cut_chunks
+from milepost.games.pgn.blocks import (
+    BATCH_BYTES,
+    Batch,
+    Chunk,
+    Reading,
+    cut_batches,
+    cut_chunks,
+)
 from milepost.games.pgn.readers import NAME_ROWS, errors_table
 from milepost.games.players.resolve import NameCounts, resolve_players, with_keys
 from milepost.games.players.spellings import Spellings
@@ -136,7 +143,7 @@ class GameStream:
         identity = {
             "read": name,
             "options": options,
-            "batch": batch_games,
+            "batch": [batch_games, BATCH_BYTES],
             "inputs": source_identity(self.sources),
         }
         self._folder = WorkFolder(STDOUT if output is None else output, identity)
@@ -189,8 +196,9 @@ class GameStream:
                 self._dropped[duplicate.place] = (duplicate.first, duplicate.rule)
             place += len(games)
             errors = self._folder.get(task.number, "errors")
-            kinds = errors.unique(["source", "line", "kind"])["kind"] if len(errors) else []
-            self.summary.findings.update(kinds)
+            if len(errors):
+                kinds = errors.unique(["source", "line", "kind"])["kind"]
+                self.summary.findings.update(kinds.to_list())
         self.summary.files = len(self.sources)
         self.summary.games = self._reading.games
         self._settle(names)
@@ -243,7 +251,7 @@ class GameStream:
     def frames(self) -> Iterator[pl.DataFrame]:
         """Yield the games that are kept."""
         for piece in self.pieces():
-            yield piece.games.filter(piece.kept)
+            yield piece.games if piece.kept.all() else piece.games.filter(piece.kept)
 
     def errors(self) -> Iterator[pl.DataFrame]:
         """Yield everything that was found wrong: damage, broken games, doubts, duplicates."""

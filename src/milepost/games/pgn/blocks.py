@@ -191,7 +191,7 @@ CHUNK_BYTES = 256 << 10
 """About 300 games: a second of work, so that progress is smooth and little is done twice."""
 
 
-_BATCH_BYTES = 32 << 20
+BATCH_BYTES = 32 << 20
 """So much text is held at a time, from however many files."""
 
 
@@ -278,7 +278,7 @@ def cut_batches(sources: Sequence[Source], reading: Reading, *, games: int) -> I
         chunks.append(chunk)
         held += len(chunk)
         held_bytes += chunk.length
-        if held >= games or held_bytes >= _BATCH_BYTES:
+        if held >= games or held_bytes >= BATCH_BYTES:
             yield Batch(number, chunks)
             chunks, number, held, held_bytes = [], number + 1, 0, 0
     if chunks:

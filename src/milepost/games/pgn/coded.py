@@ -42,11 +42,6 @@ class Coded:
         codes = encoded.indices.fill_null(-1).to_numpy() + 1
         return cls(texts(encoded.dictionary, nulls=1), codes.astype(np.uint32))
 
-    @property
-    def is_null(self) -> bool:
-        """Whether no row can have a value."""
-        return self.values.null_count() == len(self.values)
-
     def map(self, expression: pl.Expr) -> Coded:
         """Return the column that an expression of the column ``""`` makes of every value."""
         return Coded(self.values.alias("").to_frame().select(expression).to_series(), self.codes)
@@ -108,7 +103,7 @@ def distinct(columns: Mapping[str, Coded]) -> tuple[pl.DataFrame, Codes]:
         kept, inverse = np.unique(combined, return_inverse=True)
         codes = inverse.astype(np.uint32)
     found: dict[str, Coded] = {}
-    for name, column in reversed(columns.items()):
+    for name, column in reversed([*columns.items()]):
         kept, own = np.divmod(kept, len(column.values))
         found[name] = Coded(column.values, own.astype(np.uint32))
     return spread({name: found[name] for name in columns}), codes

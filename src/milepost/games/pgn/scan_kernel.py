@@ -11,7 +11,7 @@ two to the power of 64, so that the kernels run uncompiled too.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -68,7 +68,7 @@ def _zeros(word: np.uint64) -> np.uint64:
 
 
 @kernel
-def _first(marks: np.uint64) -> int:
+def _first(marks: np.uint64) -> Any:
     """Which of eight letters is the first that is marked by its highest bit."""
     # All bits below the mark, one of each letter; a sum of eight letters is the rest by 255.
     return np.int64((((marks - _ONE) & ~marks) >> _BITS_7 & _ONES) % _LETTER_MASK)
@@ -268,7 +268,7 @@ def _code_values(
         mixed = _mixed(words, low, high, name)
         place = mixed & slots
         mark = (mixed << _NAME_BITS | np.uint64(name)) << _VALUE_BITS
-        value = -1
+        value: Any = -1
         for _ in range(_TRIES):
             entry = table[place]
             if entry == _NONE:
@@ -389,7 +389,7 @@ def _number_before(data: Bytes, begin: int, end: int) -> int:
 
 
 @kernel
-def _marks(letters: Bytes) -> int:
+def _marks(letters: Bytes) -> np.uint8:
     """Whether a stretch holds comments (1), variations or remarks (2); in vectors: no branch."""
     marks = np.uint8(0)
     for at in range(len(letters)):

@@ -46,7 +46,8 @@ def results_of_games(games: Any, *, named: pl.Series | None = None) -> pl.DataFr
         if f"{side}_name" not in frame.columns:
             frame = frame.with_columns(pl.col(side).alias(f"{side}_name"))
     with_names = are_named(frame) if named is None else named
-    found = frame.filter(pl.col("result").is_in(KNOWN_RESULTS), with_names)
+    usable = (frame["result"].is_in(KNOWN_RESULTS) & with_names).fill_null(False)
+    found = frame if usable.all() else frame.filter(usable)
     fast = fast_games(frame.columns).alias("fast")
     found = found.with_columns(
         *([fast] if "fast" in frame.columns else _by_value(found, "speed", fast)),
