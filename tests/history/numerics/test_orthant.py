@@ -12,7 +12,7 @@ from scipy.integrate import IntegrationWarning, quad
 from scipy.optimize import minimize_scalar
 from scipy.special import log_ndtr
 
-from milepost.history.numerics.orthant import quadrant, quadrant_derivatives
+from milepost.history.numerics.orthant import _far_slopes, quadrant, quadrant_derivatives
 
 
 def log_quadrant(h: float, k: float, rho: float) -> float:
@@ -85,3 +85,23 @@ def test_quarter_of_the_plane_at_the_origin() -> None:
     for rho in (-0.999, -0.98, -0.5, -0.01):
         exact = 0.25 + math.asin(rho) / (2 * math.pi)
         assert quadrant(0.0, 0.0, rho)[0] == pytest.approx(exact, rel=1e-12)
+
+
+@pytest.mark.parametrize("x0", [0.001, 0.01, 0.05, 0.1, 0.17, 0.2, 0.2499])
+def test_series_is_what_the_points_find(x0: float) -> None:
+    """Where correlations are near -1 a series takes the place of quadrature: to 1e-10."""
+    rng = np.random.default_rng(int(1e4 * x0))
+    rho = -math.sqrt((1 - x0) * (1 + x0))
+    x0 = math.sqrt((1 - rho) * (1 + rho))
+    seen = 0
+    while seen < 200:
+        h = rng.uniform(-3.4, 4.0)
+        k = -h + 4 * x0 * rng.normal() if seen % 2 else rng.uniform(-3.4, 4.0)
+        if quadrant(h, k, rho)[0] < 1e-4:
+            continue
+        seen += 1
+        log_z, l_h, l_k, joint = _far_slopes(h, k, rho, x0, (h - rho * k) / x0, (k - rho * h) / x0)
+        found = quadrant_derivatives(h, k, rho)
+        assert quadrant(h, k, rho)[1] == pytest.approx(log_z, abs=1e-10)
+        assert found[:3] == pytest.approx((log_z, l_h, l_k), rel=1e-10, abs=1e-10)
+        assert found[4] == pytest.approx(joint - l_h * l_k, rel=1e-9, abs=1e-9)

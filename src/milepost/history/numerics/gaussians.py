@@ -75,7 +75,7 @@ def _tail_excess(x: float) -> float:
 
 
 @inner_kernel
-def _in_table(x: float) -> float:
+def in_table(x: float) -> float:
     """Return v(x) for -26 <= x < 4."""
     # Not signed: an index that cannot be negative need not be checked for it.
     cell = np.uint32(x * _CELLS_A_UNIT + _CELLS_BELOW_ZERO)
@@ -90,7 +90,7 @@ def _in_table(x: float) -> float:
 def ratio(x: float) -> float:
     """Return v(x) = N(x) / Phi(x)."""
     if _LOW <= x < _HIGH:
-        return _in_table(x)
+        return in_table(x)
     if x < _LOW:
         return _tail_excess(x) - x
     return density(x) / below(x)
@@ -100,7 +100,7 @@ def ratio(x: float) -> float:
 def win_moments(x: float) -> tuple[float, float]:
     """Return v and w of a win at x = t - alpha."""
     if _LOW <= x < _HIGH:
-        v = _in_table(x)
+        v = in_table(x)
         return v, v * (v + x)
     return _far_win(x)
 
@@ -175,7 +175,7 @@ def draw_moments(t: float, alpha: float) -> tuple[float, float]:
         # harmless: an absolute 1e-16 in v, 1e-14 in w.
         less = math.exp(-2.0 * alpha * t) - 1.0
         # Phi(d) - Phi(-s), over N(d), is 1 / v(d) - (1 + less) / v(-s)
-        lower, upper = _in_table(d), _in_table(-s)
+        lower, upper = in_table(d), in_table(-s)
         scale = lower * upper / (upper - (1.0 + less) * lower)
         v = less * scale
         w = v * v + (2.0 * alpha + s * less) * scale
@@ -225,13 +225,13 @@ def log_z_parts(t: float, alpha: float, drawn: bool) -> tuple[float, float]:
         if alpha >= 0.02 and _LOW <= d < _HIGH and s <= -_LOW:
             # as in `draw_moments`
             far = math.exp(-2.0 * alpha * t)
-            lower, upper = _in_table(d), _in_table(-s)
+            lower, upper = in_table(d), in_table(-s)
             scale = lower * upper / (upper - far * lower)
             return _LOG_DENSITY_AT_ZERO - 0.5 * d * d, scale
         return log_draw(t, alpha), 1.0
     x = t - alpha
     if _LOW <= x < _HIGH:
-        return _LOG_DENSITY_AT_ZERO - 0.5 * x * x, _in_table(x)
+        return _LOG_DENSITY_AT_ZERO - 0.5 * x * x, in_table(x)
     return log_below(x), 1.0
 
 
@@ -242,7 +242,7 @@ def draw_slopes(t: float, alpha: float) -> tuple[float, float]:
     d, s = alpha - t, alpha + t
     if alpha >= 0.02 and _LOW <= d < _HIGH and s <= -_LOW:
         far = math.exp(-2.0 * alpha * t)
-        lower, upper = _in_table(d), _in_table(-s)
+        lower, upper = in_table(d), in_table(-s)
         near = lower * upper / (upper - far * lower)  # N(d) / Z, as in `draw_moments`
         far *= near
     else:

@@ -22,7 +22,8 @@ from milepost.history.prediction.newcomers import Company, Follower
 from milepost.history.records import Floats, Records
 from milepost.history.ttt.draw_factors import between_derivatives, greater_log_z
 from milepost.history.ttt.graph import Graph
-from milepost.history.ttt.own_margins import TTTDState, both_factors
+from milepost.history.ttt.own_margins import TTTDState
+from milepost.history.ttt.own_passes import both_factors
 from milepost.history.ttt.state import TTTState
 from milepost.io.progress import Progress, Report
 from milepost.kernels import kernel

@@ -28,8 +28,8 @@ Two = tuple[float, float]
 def to_message(mean: float, var: float, g1: float, g2: float) -> tuple[float, float]:
     """Return the message that moves a cavity to the moments that g1 and g2 stand for."""
     # Rounding must not make the precision negative or infinite.
-    g2 = min(max(g2, 0.0), (1.0 - 1e-9) / var)
-    left = 1.0 / (1.0 - var * g2)
+    g2 = max(g2, 0.0)
+    left = 1.0 / max(1.0 - var * g2, 1e-9)
     return g2 * left, (g2 * mean + g1) * left
 
 
@@ -43,9 +43,11 @@ def greater(
     A win of i is side 1, sign -1; a draw's two factors are side -1 and side 1 with sign 1.
     """
     ss = v_i + v_j + v_e + noise
-    s = math.sqrt(ss)
-    v, w = win_moments((side * (m_i - m_j + lead) + sign * m_e) / s)
-    g1, g2 = v / s, w / ss
+    # root and division do not wait for each other
+    over = 1.0 / ss
+    inverse = math.sqrt(ss) * over
+    v, w = win_moments((side * (m_i - m_j + lead) + sign * m_e) * inverse)
+    g1, g2 = v * inverse, w * over
     pi_i, tau_i = to_message(m_i, v_i, side * g1, g2)
     pi_j, tau_j = to_message(m_j, v_j, -side * g1, g2)
     pi_e, tau_e = to_message(m_e, v_e, sign * g1, g2)
@@ -74,18 +76,16 @@ def greater_slope(
     return side * v / s, w / ss
 
 
-@kernel
+@inner_kernel
 def between_derivatives(
     d: float, cc: float, m_ei: float, v_ei: float, m_ej: float, v_ej: float
 ) -> Six:
     """Return log Z and its derivatives by the means A, B of a = margin_j - d, b = margin_i + d."""
-    s_a, s_b = math.sqrt(cc + v_ej), math.sqrt(cc + v_ei)
+    a, b = 1.0 / math.sqrt(cc + v_ej), 1.0 / math.sqrt(cc + v_ei)
     log_z, l_h, l_k, l_hh, l_hk, l_kk = quadrant_derivatives(
-        (m_ej - d) / s_a, (m_ei + d) / s_b, -cc / (s_a * s_b)
+        (m_ej - d) * a, (m_ei + d) * b, -cc * (a * b)
     )
-    return (
-        log_z, l_h / s_a, l_k / s_b, l_hh / (s_a * s_a), l_hk / (s_a * s_b), l_kk / (s_b * s_b),
-    )  # fmt: skip
+    return log_z, l_h * a, l_k * b, l_hh * (a * a), l_hk * (a * b), l_kk * (b * b)
 
 
 @inner_kernel

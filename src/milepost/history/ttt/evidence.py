@@ -23,7 +23,8 @@ from milepost.history.numerics.gaussians import log_below, log_z_parts
 from milepost.history.records import Floats
 from milepost.history.ttt.draw_factors import between_derivatives, greater_log_z, through_noise
 from milepost.history.ttt.graph import Chains, Graph
-from milepost.history.ttt.own_margins import TTTDState, both_factors
+from milepost.history.ttt.own_margins import TTTDState
+from milepost.history.ttt.own_passes import both_factors
 from milepost.history.ttt.state import TTTState
 from milepost.kernels import fused_kernel, kernel
 
