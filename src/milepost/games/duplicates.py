@@ -111,14 +111,16 @@ class DuplicateFinder:
             signatures.gather(rows).alias(f"_{side}") for side, rows in spellings.sides.items()
         )
         found: dict[int, tuple[int, str]] = {}
-        rules = self._rules(games.columns)
-        for number, (rule, condition, columns) in enumerate(rules):
-            told = signed.select(
-                condition.fill_null(False).alias("is_told"), pl.struct(columns).hash().alias("hash")
-            )
-            is_told = told["is_told"].to_numpy()
+        rules = [*self._rules(games.columns)]
+        told = signed.select(
+            *(rule[1].fill_null(False).alias(f"told {i}") for i, rule in enumerate(rules)),
+            *(pl.struct(rule[2]).hash().alias(f"hash {i}") for i, rule in enumerate(rules)),
+        )
+        for number, (rule, _, _) in enumerate(rules):
+            is_told = told[f"told {number}"].to_numpy()
             places = np.flatnonzero(is_told) + first_place
-            firsts = self._seen[number].first_places(told["hash"].to_numpy()[is_told], places)
+            digests = told[f"hash {number}"].to_numpy()[is_told]
+            firsts = self._seen[number].first_places(digests, places)
             for place, first in zip(places[firsts >= 0], firsts[firsts >= 0], strict=True):
                 found.setdefault(int(place), (int(first), rule))
         for place in sorted(found):

@@ -149,6 +149,7 @@ class GameStream:
         self._folder = WorkFolder(STDOUT if output is None else output, identity)
         self._tasks = 0
         self._dropped: dict[int, tuple[int, str]] = {}
+        self._last: tuple[int, tuple[pl.DataFrame, Spellings]] | None = None
 
     @property
     def inputs(self) -> list[dict[str, Any]]:
@@ -172,6 +173,7 @@ class GameStream:
         self._leave(failed=kind is not None)
 
     def _leave(self, *, failed: bool) -> None:
+        self._last = None
         # After a failure the shards wait for the next run, unless nobody could find them again.
         if failed and self._folder.kept:
             self._folder.close()
@@ -224,7 +226,13 @@ class GameStream:
         )
 
     def _games(self, number: int) -> tuple[pl.DataFrame, Spellings]:
-        """The games of a stretch, and their players' names."""
+        """The games of a stretch, and their players' names; the last ones asked for are kept."""
+        if self._last is None or self._last[0] != number:
+            self._last = None  # not two stretches at a time
+            self._last = number, self._read_games(number)
+        return self._last[1]
+
+    def _read_games(self, number: int) -> tuple[pl.DataFrame, Spellings]:
         games = self._folder.get(number, "games")
         if not set(NAME_ROWS) <= set(games.columns):
             return games, Spellings.of_games(games)

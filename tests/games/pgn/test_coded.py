@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from milepost.games.pgn import coded
-from milepost.games.pgn.coded import Coded, distinct, spread
+from milepost.games.pgn.coded import Coded, distinct, holds_letter, map_each, spread
 
 TEXTS = st.none() | st.sampled_from(["", "a", "b", "ä", "?"])
 
@@ -46,3 +46,22 @@ def test_combinations_with_a_column_without_values() -> None:
 
 def test_bytes_that_are_no_utf8_are_latin() -> None:
     assert coded.decode(b"Jos\xe9") == coded.decode(b"Jos\xc3\xa9") == "José"
+
+
+@settings(deadline=None, derandomize=True)
+@given(st.lists(st.lists(TEXTS, max_size=5), max_size=4))
+def test_several_columns_are_mapped_as_each_by_itself(columns: list[list[str | None]]) -> None:
+    rule = pl.col("").str.to_uppercase().replace("", "?").fill_null("-")
+    given = {str(place): Coded.of_rows(column(texts)) for place, texts in enumerate(columns)}
+    mapped = map_each(given, rule)
+    assert list(mapped) == list(given)
+    for name, each in given.items():
+        assert mapped[name].values.to_list() == each.map(rule).values.to_list()
+        assert mapped[name].codes is each.codes
+
+
+def test_a_letter_is_found_in_any_of_the_columns() -> None:
+    plain, odd = (Coded.of_rows(column(texts)) for texts in (["a", None, "ä"], ["b", "c\\d"]))
+    assert holds_letter([plain, odd], "\\")
+    assert not holds_letter([plain], "\\")
+    assert not holds_letter([], "\\")

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import chess
 import chess.pgn
+import numpy as np
 import polars as pl
 import pytest
 
 from milepost.errors import InputError, TableError
 from milepost.games import read_games, read_turns, turns_of_games
+from milepost.games.turns.replay import _told_at
 from milepost.tables import TURNS
 
 Read = Callable[[str | bytes], tuple[pl.DataFrame, pl.DataFrame]]
@@ -345,3 +347,17 @@ def test_game_kept_without_moves_for_its_bad_fen_can_be_replayed(read_pgn: Read)
 def test_table_without_moves_is_refused() -> None:
     with pytest.raises(TableError, match="moves"):
         turns_of_games(pl.DataFrame({"game_id": ["g"], "white": ["a"], "black": ["b"]}))
+
+
+def test_what_lies_under_a_null_list_is_not_told() -> None:
+    clocks = pl.DataFrame({"clocks": [[1.0, 2.0], [9.0], [3.0, None, 5.0], []]})
+    # A list that is hidden keeps its values in memory.
+    hidden = clocks.select(pl.when(pl.col("clocks").list.len() != 1).then("clocks")).to_series()
+    rows, plies = np.array([0, 0, 1, 2, 2, 3]), np.array([1, 2, 0, 1, 2, 0])
+    told = [2.0, None, None, None, 5.0, None]
+    assert _told_at(hidden, rows, plies).to_list() == told
+    assert _told_at(hidden[2:], rows[3:] - 2, plies[3:]).to_list() == told[3:]
+    in_two = pl.concat([hidden, hidden], rechunk=False)
+    assert _told_at(in_two, rows + 4, plies).to_list() == told
+    nothing = pl.Series([None] * 4, dtype=pl.List(pl.Float64))
+    assert _told_at(nothing, rows, plies).to_list() == [None] * len(rows)

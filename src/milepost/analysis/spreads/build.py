@@ -183,7 +183,7 @@ def make_decisions(
     matched = matched[sieve.leave_out(NOT_ANALYSED, matched < 0)]
     played = everything["played"].gather(sieve.rows)
     options = order_options(evaluated, matched, played=played, depth=depth, mate_pawns=mate_pawns)
-    outside = _illegal(options.chosen, keys.gather(sieve.rows), played)
+    outside = _illegal(options.chosen, keys, sieve.rows, played)
     turns_kept = np.flatnonzero(sieve.leave_out(_ILLEGAL, outside))
     doubt = games.score_doubts(sieve.rows, options, turns_kept)
     beyond = np.abs(options.best[turns_kept]) > limit_pawns
@@ -209,7 +209,7 @@ def make_decisions(
         _weights(options.best[turns_kept], limit_pawns),
         doubt,
         games.premature_draws(sieve.rows, written),
-        _unlisted(keys.gather(sieve.rows), written.moves, plan),
+        _unlisted(keys, sieve.rows, written.moves, plan),
         *described,
     )
     counts = sieve.counts
@@ -310,20 +310,21 @@ def _weights(best: npt.NDArray[np.float64], limit_pawns: float) -> pl.Series:
     return pl.Series("weight", 1.0 / (1.0 + beyond**2))
 
 
-def _illegal(chosen: Longs, positions: pl.Series, played: pl.Series) -> _Flags:
+def _illegal(chosen: Longs, positions: pl.Series, rows: Longs, played: pl.Series) -> _Flags:
     """Whether the played move cannot be played; those among the options need no second look."""
     illegal = np.zeros(len(chosen), dtype=np.bool_)
     for turn in np.flatnonzero(chosen < 0).tolist():
-        illegal[turn] = not is_legal(positions[turn], played[turn])
+        illegal[turn] = not is_legal(positions[int(rows[turn])], played[turn])
     return illegal
 
 
-def _unlisted(positions: pl.Series, moves: pl.Series, plan: str) -> pl.Series:
+def _unlisted(positions: pl.Series, rows: Longs, moves: pl.Series, plan: str) -> pl.Series:
     """How many legal moves are not among the options."""
     if plan.startswith(_PLANS_OF_ALL_MOVES):
         return pl.Series("unlisted", np.zeros(len(moves), dtype=np.int32))
     listed = moves.list.len().cast(pl.Int32)
-    return (count_legal(positions) - listed).clip(lower_bound=0).fill_null(0).alias("unlisted")
+    legal = count_legal(positions.gather(rows))
+    return (legal - listed).clip(lower_bound=0).fill_null(0).alias("unlisted")
 
 
 def _find_evaluations(

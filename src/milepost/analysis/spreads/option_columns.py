@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from milepost.analysis.spreads.option_kernel import describe
+from milepost.analysis.spreads.option_kernel import Texts, describe
 from milepost.analysis.spreads.option_values import WrittenOptions
 from milepost.analysis.store.positions import stored_positions
 from milepost.io.arrow_buffers import (
-    Bytes,
+    Longs,
     as_series,
     list_column,
     number_column,
@@ -74,7 +74,7 @@ def add_option_columns(turns: pl.DataFrame, everything: pl.DataFrame) -> pl.Data
         move that it does not hold counts as unknown: nothing is a recapture then.
     """
     last, own = moves_before(turns, everything)
-    columns, of_turns = _describe_all(turns["position"], turns["moves"], None, last, own)
+    columns, of_turns = _describe_lists(turns["position"], turns["moves"], last, own)
     return turns.hstack(columns).hstack(of_turns)
 
 
@@ -104,7 +104,15 @@ def columns_of_options(
     last, own
         The opponent's last move and one's own before it; null = not known.
     """
-    of_options, of_turns = _describe_all(positions, options.moves, options.views, last, own)
+    if options.views is None:
+        of_options, of_turns = _describe_lists(positions, options.moves, last, own)
+    else:
+        letters, lengths = options.views.ravel(), options.views[:, 0]
+        begins = np.arange(4, len(letters), 16)
+        texts = (letters, begins, begins + lengths)
+        of_options, of_turns = _describe_all(
+            positions, options.moves, options.starts, texts, last, own
+        )
     return [*of_options, *of_turns]
 
 
@@ -127,20 +135,27 @@ def option_columns(
     """
     texts = (pl.Series(each, dtype=pl.String) for each in (positions, last, own))
     fens, before, mine = texts
-    return _describe_all(fens, pl.Series(moves, dtype=pl.List(pl.String)), None, before, mine)[0]
+    return _describe_lists(fens, pl.Series(moves, dtype=pl.List(pl.String)), before, mine)[0]
+
+
+def _describe_lists(
+    positions: pl.Series, moves: pl.Series, last: pl.Series, own: pl.Series
+) -> tuple[list[pl.Series], list[pl.Series]]:
+    """Return the columns of the options, given as lists of texts, and those of the turns."""
+    starts = starts_of(moves.list.len().fill_null(0).cast(pl.Int64).to_numpy())
+    letters, at = text_arrays(moves.filter(moves.list.len() > 0).explode())
+    return _describe_all(positions, moves, starts, (letters, at[:-1], at[1:]), last, own)
 
 
 def _describe_all(
-    positions: pl.Series, moves: pl.Series, views: Bytes | None, last: pl.Series, own: pl.Series
-) -> tuple[list[pl.Series], list[pl.Series]]:
-    """Return the columns of the options and those of the turns."""
-    starts = starts_of(moves.list.len().fill_null(0).cast(pl.Int64).to_numpy())
-    if views is None:
-        letters, at = text_arrays(moves.filter(moves.list.len() > 0).explode())
-        texts = (letters, at[:-1], at[1:])
-    else:
-        begins = np.arange(4, 16 * len(views), 16)
-        texts = (views.ravel(), begins, begins + views[:, 0])
+    positions: pl.Series, moves: pl.Series, starts: Longs, texts: Texts, last: pl.Series,
+    own: pl.Series,
+) -> tuple[list[pl.Series], list[pl.Series]]:  # fmt: skip
+    """Return the columns of the options and those of the turns.
+
+    The moves are given twice: as lists, for what the kernel cannot read, and as the kernel reads
+    them (see `milepost.analysis.spreads.option_kernel.describe`).
+    """
     table = np.zeros((len(KINDS_OF_MOVE), int(starts[-1])), dtype=np.float32)
     about = np.zeros((3, len(positions)))
     if describe(positions, texts, starts, last, own, table, about):

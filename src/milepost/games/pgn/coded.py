@@ -6,7 +6,7 @@ out of the different texts, and handed to the games by their codes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +15,13 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from milepost.io.arrow_buffers import as_series, text_arrays
+
 Codes = NDArray[np.uint32]
 
 _TABLE_SIZE = 1 << 18
 """Up to so many possible combinations are counted in a table; more are sorted."""
+_NULL = pl.Series([None], dtype=pl.String)
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,8 @@ class Coded:
     @classmethod
     def of_rows(cls, rows: pl.Series) -> Coded:
         """Return a column of text as codes."""
+        if rows.null_count() == len(rows):
+            return cls(_NULL, np.zeros(len(rows), dtype=np.uint32))
         return cls.of_arrow(rows.to_arrow(compat_level=pl.CompatLevel.oldest()))
 
     @classmethod
@@ -44,7 +49,7 @@ class Coded:
 
     def map(self, expression: pl.Expr) -> Coded:
         """Return the column that an expression of the column ``""`` makes of every value."""
-        return Coded(self.values.alias("").to_frame().select(expression).to_series(), self.codes)
+        return Coded(_made(self.values, expression), self.codes)
 
     def flags(self, expression: pl.Expr) -> NDArray[np.bool_]:
         """Return for which rows an expression of the column ``""`` holds."""
@@ -55,10 +60,32 @@ class Coded:
 def texts(values: Any, *, nulls: int) -> pl.Series:
     """Return an Arrow array of bytes or text as text, behind so many nulls."""
     try:
-        known = pl.Series(pl.from_arrow(values.cast(pa.large_string())), dtype=pl.String)
+        known = values.cast(pa.large_string())
     except pa.ArrowInvalid:
-        known = pl.Series([decode(value) for value in values.to_pylist()], dtype=pl.String)
-    return known.clear(nulls).extend(known)
+        known = pa.array([decode(value) for value in values.to_pylist()], type=pa.large_string())
+    # In Arrow, where it costs a copy; polars would start a query of its own for every column.
+    return as_series("", pa.concat_arrays([pa.nulls(nulls, pa.large_string()), known]))
+
+
+def map_each(columns: Mapping[str, Coded], expression: pl.Expr) -> dict[str, Coded]:
+    """Do `Coded.map` for several columns of text at once; a value is made of that value alone."""
+    if not columns:
+        return {}
+    made = _made(pl.concat([column.values for column in columns.values()]), expression)
+    found, begin = {}, 0
+    for name, column in columns.items():
+        found[name] = Coded(made.slice(begin, len(column.values)), column.codes)
+        begin += len(column.values)
+    return found
+
+
+def holds_letter(columns: Iterable[Coded], letter: str) -> bool:
+    """Return whether an ASCII letter stands in any text of some columns."""
+    return any((text_arrays(column.values)[0] == ord(letter)).any() for column in columns)
+
+
+def _made(values: pl.Series, expression: pl.Expr) -> pl.Series:
+    return values.alias("").to_frame().select(expression).to_series()
 
 
 def decode(value: bytes) -> str:

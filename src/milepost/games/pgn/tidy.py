@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from milepost.games.pgn.coded import Coded, distinct, spread
+from milepost.games.pgn.coded import Coded, distinct, holds_letter, map_each, spread
 from milepost.games.pgn.speeds import speeds_of
 from milepost.games.pgn.tags import TAG_COLUMNS
 
@@ -112,16 +112,12 @@ def tidy_columns(raw: Mapping[str, Coded]) -> dict[str, Coded]:
     """
     tidy = dict(raw)
     for names, rule in _RULES:
-        for name in names:
-            if name in raw:
-                tidy[name] = raw[name].map(rule)
-    for name in ("event", "site"):
-        tidy[name] = _unescaped(raw[name])
+        tidy |= map_each({name: raw[name] for name in names if name in raw}, rule)
+    tidy |= _unescaped({name: raw[name] for name in ("event", "site")})
     results, codes = distinct({name: raw[name] for name in ("result", "result_token")})
     tidy["result"] = Coded(results.select(_result()).to_series(), codes)
     tidy["event"] = _events(tidy)
-    for name in ("white", "black"):
-        tidy[name] = _unescaped(tidy[name])
+    tidy |= _unescaped({name: tidy[name] for name in ("white", "black")})
     dates, codes = distinct({name: raw[name] for name in ("date", "utc_date")})
     days = tidy_dates(dates.select(_date_given()).to_series())
     tidy["date"], tidy["year"] = Coded(days["date"], codes), Coded(days["year"], codes)
@@ -135,10 +131,10 @@ def variant_of(tag: str | None) -> str:
     return _VARIANTS.get(word, word)
 
 
-def _unescaped(texts: Coded) -> Coded:
+def _unescaped(texts: Mapping[str, Coded]) -> Mapping[str, Coded]:
     """Quotes and backslashes without the backslash that PGN puts before them."""
-    if texts.values.str.contains("\\", literal=True).any():
-        return texts.map(_TEXT.str.replace_all(r'\\(["\\])', "$1"))
+    if holds_letter(texts.values(), "\\"):
+        return map_each(texts, _TEXT.str.replace_all(r'\\(["\\])', "$1"))
     return texts
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
+import numpy as np
 import polars as pl
 
 _LETTERS_WITHOUT_PARTS = str.maketrans(
@@ -90,19 +91,23 @@ def _without_diacritics(text: str) -> str:
 
 def normalise_names(names: pl.Series) -> pl.Series:
     """Return `normalise_name` of every name; plain names all at once, the others one by one."""
-    plain = (
-        names.str.to_lowercase()
+    written = pl.col("")
+    plain_form = (
+        written.str.to_lowercase()
         .str.replace_all(_QUIET.pattern, "")
         .str.replace_all(_SEPARATORS.pattern, " ")
         .str.replace_all(r"(?: ?,)+ ?", ", ")
         .str.strip_chars(" ,")
     )
-    is_plain = names.str.contains(r"^[\x20-\x7e]*$")
-    others = (~is_plain).fill_null(False).arg_true()
+    is_other = (~written.str.contains(r"^[\x20-\x7e]*$")).fill_null(False)
+    # All in one query: for the few names of most inputs its start is what costs.
+    found = names.alias("").to_frame().select(plain_form, is_other.alias("other"))
+    plain = found[""]
+    others = np.flatnonzero(found["other"].to_numpy())
     if len(others):
         plain = plain.scatter(others, [normalise_name(name) for name in names[others]])
-    nobody = plain.is_in(sorted(_NOBODY)) | (plain.str.strip_chars("?* ") == "")
-    return plain.zip_with(~nobody, pl.Series([None], dtype=pl.String)) if nobody.any() else plain
+    nobody = written.is_in(sorted(_NOBODY)) | (written.str.strip_chars("?* ") == "")
+    return plain.to_frame().select(pl.when(~nobody).then(written)).to_series().alias(names.name)
 
 
 def name_signatures(names: pl.Series) -> pl.Series:

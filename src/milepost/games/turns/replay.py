@@ -12,7 +12,7 @@ from milepost.errors import InputError
 from milepost.games.players.resolve import with_names
 from milepost.games.turns.fen import FenWriter
 from milepost.games.turns.phases import OPENING, next_phase
-from milepost.io.arrow_buffers import Longs, starts_of
+from milepost.io.arrow_buffers import Longs, as_series, list_starts, number_column
 from milepost.tables import GAMES, TURNS
 
 BOOK_MOVES = 8
@@ -216,10 +216,15 @@ def _seen_by(games: pl.DataFrame, mover: str, opponent: str) -> pl.DataFrame:
 
 def _told_at(lists: pl.Series, rows: Longs, plies: Longs) -> pl.Series:
     """What stood beside a move: an entry of the list of each turn's game; null = none."""
-    lengths = lists.list.len().fill_null(0).cast(pl.Int64).to_numpy()
-    flat = lists.filter(lists.list.len() > 0).explode()
-    places = pl.Series(starts_of(lengths)[:-1][rows] + plies)
-    return flat.gather(places.set(pl.Series(plies >= lengths[rows]), None))
+    array = lists.to_arrow()
+    starts = list_starts(array)
+    lengths = np.diff(starts)
+    if array.null_count:  # what lies under a null is not told
+        lengths[lists.is_null().to_numpy()] = 0
+    there = plies < lengths[rows]
+    places = np.where(there, starts[:-1][rows] + plies, 0)
+    known = number_column(places, np.packbits(there, bitorder="little"))
+    return as_series("", array.values).gather(as_series("", known))
 
 
 def _increment() -> pl.Expr:
