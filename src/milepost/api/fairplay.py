@@ -150,7 +150,9 @@ def check(
         table=table,
         event=event_as_a_whole(indexed),
         full=full,
-        luck=split_results(board.table, chosen, board.ladder, play_sd=honest.play_sd),
+        luck=split_results(
+            board.table, chosen, board.ladder, play_sd=honest.play_sd, games=board.games
+        ),
         performances=tuple(found),
         calibration=chosen,
         honest=honest,

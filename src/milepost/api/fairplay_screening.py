@@ -42,7 +42,9 @@ def screened(
     told_of: dict[str, list[str]] = {}
     for note in rated.notes:
         told_of.setdefault(note.player, []).append(note.text)
-    mirror = mirror_test(board.table, chosen, board.ladder, pull=board.honest.pull)
+    mirror = mirror_test(
+        board.table, chosen, board.ladder, pull=board.honest.pull, games=board.games
+    )
     by_key = {row["player"]: row for row in mirror.iter_rows(named=True)}
     performance_of = {each.player: each for each in found}
     indexed, rows = [], []

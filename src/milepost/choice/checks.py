@@ -139,6 +139,9 @@ def named_column(column: npt.ArrayLike, size: int, name: str, of: str) -> Floats
         If it has another length or something that is no number.
     """
     values = np.asarray(column, dtype=np.float64)
-    if values.shape != (size,) or not np.isfinite(values).all():
+    # A sum is a number only where all are; the other way round it may have grown too large.
+    with np.errstate(invalid="ignore", over="ignore"):
+        known = np.isfinite(values.sum()) or np.isfinite(values).all()
+    if values.shape != (size,) or not known:
         raise InputError(f"the column {name!r} needs one number for each {of}")
     return values

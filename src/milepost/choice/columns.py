@@ -286,9 +286,19 @@ def _steep(spreads: Spreads, _: Scale) -> Floats:
 
 
 def _rank(spreads: Spreads, _: Scale) -> Floats:
-    place = np.arange(len(spreads.values)) - np.repeat(spreads.offsets[:-1], spreads.counts)
-    answer: Floats = -np.log1p(place)
+    # There are many options, but few places.
+    logarithms = -np.log1p(np.arange(spreads.counts.max(initial=0)))
+    answer = np.empty(len(spreads.values))
+    _fill_by_place(spreads.offsets, logarithms, answer)
     return answer
+
+
+@kernel
+def _fill_by_place(offsets: Ints, by_place: Floats, answer: Floats) -> None:
+    for decision in range(len(offsets) - 1):
+        start = offsets[decision]
+        for place in range(offsets[decision + 1] - start):
+            answer[start + place] = by_place[place]
 
 
 def _best(spreads: Spreads) -> Floats:

@@ -201,9 +201,12 @@ def spread_arrays(data: Any, *, depths: bool = True, least_depths: int = 0) -> d
             if name.startswith(OPTION)
         },
         "context": {
-            name.removeprefix(CONTEXT): frame[name].cast(pl.Float64).fill_null(0.0).to_numpy()
-            for name in frame.columns
-            if name.startswith(CONTEXT)
+            column.name.removeprefix(CONTEXT): column.to_numpy()
+            for column in frame.select(
+                pl.col(name).cast(pl.Float64).fill_null(0.0)
+                for name in frame.columns
+                if name.startswith(CONTEXT)
+            )
         },
     }
 
@@ -215,14 +218,15 @@ def game_labels(frame: pl.DataFrame) -> Ints:
 
 def _option_column(frame: pl.DataFrame, name: str, offsets: Ints) -> Floats:
     """One number an option, out of one list a decision; a decision without a list has zeros."""
-    lists = frame[name]
-    if lists.null_count():
-        zeros = frame.select(pl.lit(0.0).repeat_by(pl.col("values").list.len()))
-        lists = lists.cast(pl.List(pl.Float64)).zip_with(lists.is_not_null(), zeros.to_series())
+    lists = frame.get_column(name)
     # By Arrow, whose offsets and numbers are there already: there are some twenty such columns.
     array = lists.to_arrow()
+    if array.null_count:
+        zeros = frame.select(pl.lit(0.0).repeat_by(pl.col("values").list.len()))
+        lists = lists.cast(pl.List(pl.Float64)).zip_with(lists.is_not_null(), zeros.to_series())
+        array = lists.to_arrow()
     bounds = _numbers(array.offsets)
-    if len(bounds) != len(offsets) or (np.diff(bounds) != np.diff(offsets)).any():
+    if len(bounds) != len(offsets) or (bounds - bounds[0] != offsets).any():
         raise TableError(f"the column {name} does not have one number for each option")
     flat = array.values[int(bounds[0]) : int(bounds[-1])]
     known = flat.fill_null(0) if flat.null_count else flat

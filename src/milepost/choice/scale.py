@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from milepost.choice.logarithms import ln_1_more
 from milepost.choice.spreads import Floats, Ints, Spreads
 from milepost.errors import InputError
-from milepost.kernels import kernel, wide_kernel
+from milepost.kernels import fused_kernel, kernel, wide_kernel
 
 LOG = "log"
 RAW = "raw"
@@ -93,7 +94,12 @@ def scaled_differences(spreads: Spreads, scale: Scale) -> Floats:
     difference that enters projections includes it.
     """
     values, offsets = spreads.values, spreads.offsets
-    delta = _below(values[offsets[:-1], None], values[:, None], offsets, scale)[:, 0]
+    if scale.difference == LOG:
+        delta = np.empty(len(values))
+        cap = np.inf if scale.cap is None else scale.cap
+        _fill_log_below(scale.constant, cap, offsets, values, delta)
+    else:
+        delta = _below(values[offsets[:-1], None], values[:, None], offsets, scale)[:, 0]
     if scale.tie_shift > 0:
         tied = values == np.repeat(values[offsets[:-1]], spreads.counts)
         tied[offsets[:-1]] = False
@@ -182,6 +188,25 @@ def best_value(filled: Floats, depth: int, size: int) -> float:
     for i in range(size):
         best = max(best, filled[depth, i])
     return best
+
+
+@fused_kernel
+def _fill_log_below(
+    constant: float, cap: float, offsets: Ints, values: Floats, answer: Floats
+) -> None:
+    """As `_fill_below` for the logarithm and values best first, in vectors."""
+    for decision in range(len(offsets) - 1):
+        start = offsets[decision]
+        best = values[start]
+        top = math.copysign(math.log1p(abs(best) / constant), best)
+        least = best - cap
+        for i in range(start, offsets[decision + 1]):
+            value = values[i]
+            kept = max(value, least)
+            log = ln_1_more(abs(kept) / constant)
+            below = max(top - (log if kept >= 0.0 else -log), 0.0)
+            below = below if value < best else 0.0
+            answer[i] = below if value > -math.inf else math.inf
 
 
 @kernel

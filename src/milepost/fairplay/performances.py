@@ -34,6 +34,7 @@ from milepost.fairplay.evidence.standard_scores import (
     turn_scores,
 )
 from milepost.fairplay.reference.honest import HonestPlayers
+from milepost.fairplay.results.player_games import WHITE_ADVANTAGE, PlayerGames, gather_games
 from milepost.intrinsic.calibration.calibration import Calibration
 from milepost.intrinsic.rating.likelihood_grid import RUNGS, Ladder, climb
 from milepost.intrinsic.rating.splines import EvenSpline
@@ -99,6 +100,11 @@ class Board:
     def players(self) -> list[str]:
         """The keys of the players, in their order in the table."""
         return self.table["mover"].unique(maintain_order=True).to_list()
+
+    @cached_property
+    def games(self) -> PlayerGames:
+        """The turns by player and game, for what is asked of the results."""
+        return gather_games(self.table, self.ladder, WHITE_ADVANTAGE)
 
     def map_error(self, rating: float) -> float:
         """Return the standard error of the calibration at a rating."""

@@ -62,6 +62,7 @@ def split_results(
     play_sd: float = PLAY_SD,
     white_advantage: float = WHITE_ADVANTAGE,
     level: float = 0.95,
+    games: PlayerGames | None = None,
 ) -> pl.DataFrame:
     """Split every player's score into own play, the opponents' play and the rest.
 
@@ -81,6 +82,8 @@ def split_results(
         What the first move is worth, in Elo.
     level
         Probability of the performance intervals of opponents.
+    games
+        The decisions gathered by player and game, if they are already.
 
     Returns
     -------
@@ -98,7 +101,8 @@ def split_results(
     InputError
         If a column is missing, or ladder and decisions do not go together.
     """
-    games = gather_games(decisions, ladder, white_advantage)
+    if games is None:
+        games = gather_games(decisions, ladder, white_advantage)
     event = EventLevel.of(games, calibration.variation, play_sd=play_sd)
     play, slope = event.play(games), games.slope
     own_play = games.sum_by_player(slope * play)

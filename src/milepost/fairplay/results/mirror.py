@@ -73,6 +73,7 @@ def mirror_test(
     white_advantage: float = WHITE_ADVANTAGE,
     least_turns: int = LEAST_OPPONENTS_TURNS,
     least_opponents: int = LEAST_OPPONENTS,
+    games: PlayerGames | None = None,
 ) -> pl.DataFrame:
     """Test for every player whether opponents play far below themselves in just these games.
 
@@ -84,6 +85,8 @@ def mirror_test(
         What results of honest games say of the moves; `NO_PULL` = nothing.
     least_turns, least_opponents
         With fewer there is no test.
+    games
+        The decisions gathered by player and game, if they are already.
 
     Returns
     -------
@@ -98,7 +101,9 @@ def mirror_test(
     InputError
         If a column is missing, or ladder and decisions do not go together.
     """
-    games = _without_results(gather_games(decisions, ladder, white_advantage), pull)
+    if games is None:
+        games = gather_games(decisions, ladder, white_advantage)
+    games = _without_results(games, pull)
     dispersion = calibration.variation.game_dispersion.value * pull.remaining
     rows: list[dict[str, Any]] = []
     for code, name in enumerate(games.names):

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from milepost.choice.logarithms import exp
 from milepost.choice.reference_agent import ReferenceAgent
 from milepost.choice.spreads import Floats, Ints, Spreads
 from milepost.errors import InputError
@@ -414,7 +415,7 @@ def _add_log_likelihoods(
         # The best option has the smallest gap, so no term exceeds 1, and its own is 1.
         for i in range(others):
             gap = ln_gap[start + 1 + i] - ln_gap[start]
-            terms[i], factors[i] = math.exp(-first * gap), math.exp(-step * gap)
+            terms[i], factors[i] = exp(-first * gap), exp(-step * gap)
         taken = weight * (ln_gap[start + chosen[decision]] - ln_gap[start])
         largest = 0.0
         for g in range(len(grid)):

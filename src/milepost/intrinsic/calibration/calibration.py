@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -235,11 +236,17 @@ def load_calibration(name: str | Path) -> Calibration:
                 f"no calibration {str(name)!r}: neither a file that can be read ({error}) nor one "
                 f"of {', '.join(shipped_calibrations())}"
             ) from error
+    return _parsed(str(name), text)
+
+
+@lru_cache(maxsize=16)
+def _parsed(name: str, text: str) -> Calibration:
+    """Make a calibration of its text; kept, for every rating asks for one, most for the same."""
     try:
         values = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{name} is no calibration: {error}") from error
-    return Calibration.from_dict(values, source=str(name))
+    return Calibration.from_dict(values, source=name)
 
 
 def calibration_for(setup: str, columns: Collection[str] | None = None) -> str:
