@@ -113,8 +113,10 @@ def test_a_finished_match_plays_nothing_again(engine_path: Path, tmp_path: Path)
     with pytest.raises(InputError, match="holds 3 games of this match, more than the 1 asked for"):
         mp.match(contenders, output, games=1, rules=SHORT)
     assert output.read_bytes() == held
-    # Another match is not this one, and who wants them played anew gets that.
-    assert mp.match(contenders, output, games=2, seed=9, rules=SHORT).resumed == 0
+    # Another match does not write over this one, and who wants them played anew gets that.
+    with pytest.raises(InputError, match="holds other games, which would be lost"):
+        mp.match(contenders, output, games=2, seed=9, rules=SHORT)
+    assert output.read_bytes() == held
     assert mp.match(contenders, output, games=2, seed=9, rules=SHORT, resume=False).resumed == 0
 
 
@@ -125,7 +127,9 @@ def test_a_file_with_other_games_is_not_taken_for_the_match(
     mp.match(contenders, output, games=1, rules=SHORT)
     stranger = '[Event "?"]\n[Result "1-0"]\n\n1. e4 1-0\n\n'
     output.write_text(output.read_text(encoding="utf-8") + stranger, encoding="utf-8")
-    assert mp.match(contenders, output, games=1, rules=SHORT).resumed == 0
+    with pytest.raises(InputError, match="holds other games"):
+        mp.match(contenders, output, games=1, rules=SHORT)
+    assert stranger in output.read_text(encoding="utf-8")
 
 
 def test_one_contender_is_no_match(tmp_path: Path) -> None:

@@ -625,3 +625,17 @@ def test_an_unknown_option_or_word_changes_nothing() -> None:
     assert loop.take("nonsense uci")
     assert "uciok" in output.getvalue()
     assert not loop.take("quit")
+
+
+def test_who_cannot_play_leaves_at_once(tmp_path: Path) -> None:
+    """A chess program that waits for ``readyok`` sends nothing more: it must not wait for ever."""
+    command = [sys.executable, "-m", "milepost", "play", "--book", str(tmp_path / "missing.bin")]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as program:
+        assert program.stdin is not None
+        assert program.stderr is not None
+        program.stdin.write("uci\nisready\n")
+        program.stdin.flush()  # and the input stays open
+        assert program.wait(timeout=120) == 1
+        assert "missing.bin" in program.stderr.read()

@@ -10,6 +10,7 @@ from . import games as games
 from . import guesses as guesses
 from . import histories as histories
 from . import matches as matches
+from . import minds as minds
 from . import persons as persons
 from . import play as play
 from . import ratings as ratings

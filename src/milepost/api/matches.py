@@ -356,7 +356,8 @@ def match(
     output
         The PGN. Until the last game is over, the games lie in a folder beside it; the same call
         goes on where it was stopped, and plays nothing once all games are there. More games of
-        the same match are added; a file that holds more of it than asked for is left as it is.
+        the same match are added. A file with other games, or with more of this match than asked
+        for, is left as it is.
     games
         Of each pair.
     seed
@@ -366,15 +367,15 @@ def match(
     workers
         Games at a time.
     resume
-        Whether games of an earlier call may be used.
+        Whether games of an earlier call may be used; else a file that is there is written anew.
     progress
         Called after every game.
 
     Raises
     ------
     InputError
-        If there are less than two contenders, one cannot be read, or the file holds more games of
-        this match than asked for.
+        If there are less than two contenders, one cannot be read, or the file holds other games,
+        or more of this match than asked for.
     """
     known = [each if isinstance(each, Contender) else parse_contender(each) for each in contenders]
     if len(known) < 2 or games < 1:
@@ -391,11 +392,8 @@ def match(
     mark = _mark(identity | {"files": [_digests(each) for each in known]})
     tasks = [replace(task, mark=mark) for task in tasks]
     played = _played(output, mark) if resume else {}
-    if len(played) > len(tasks):
-        raise InputError(
-            f"{output} holds {len(played):,} games of this match, more than the {len(tasks):,} "
-            "asked for: ask for as many or more, or give the games another file"
-        )
+    if resume:
+        _refuse_to_lose(output, len(played), len(tasks))
     if all(task.number in played for task in tasks):
         rows = [played[task.number] for task in tasks]
         if progress is not None:
@@ -448,6 +446,22 @@ def _digests(contender: Contender) -> list[str]:
         Path(each) for each in (contender.agent, contender.calibration, contender.book) if each
     ]
     return [hashlib.sha256(path.read_bytes()).hexdigest() for path in paths if path.is_file()]
+
+
+def _refuse_to_lose(output: str | Path, played: int, asked: int) -> None:
+    """Refuse to write a match over other games, or over more games of the same match."""
+    if played > asked:
+        raise InputError(
+            f"{output} holds {played:,} games of this match, more than the {asked:,} asked for: "
+            "ask for as many or more, or give the games another file"
+        )
+    path = Path(output)
+    there = str(output) != "-" and path.is_file() and b"[Event " in path.read_bytes()
+    if there and not played:
+        raise InputError(
+            f"{output} holds other games, which would be lost: give this match another file, or "
+            "remove that one"
+        )
 
 
 _GAME = re.compile(r'^\[Milepost "match (\w+), game (\d+), ([a-z ]+)"\]$', re.MULTILINE)

@@ -59,6 +59,7 @@ class UciLoop:
         engine: str | None = None,
         no_calibration: str = "",
         make: Maker = _make_bot,
+        leave: Callable[[], None] | None = None,
     ):
         """Set the loop up; nothing is loaded.
 
@@ -74,6 +75,9 @@ class UciLoop:
             What to tell beside the error where the engine has no calibration.
         make
             Makes the bot; not called before ``uci``, ``isready`` or ``go``.
+        leave
+            Called when there is no bot to play with and never will be: a GUI that waits for an
+            answer sends no further line. None = the end comes with the next line.
         """
         self.options: dict[str, Option] = declare(given or {})
         self.values = {name: option.default for name, option in self.options.items()}
@@ -81,6 +85,7 @@ class UciLoop:
         self._engine = engine
         self._no_calibration = no_calibration
         self._make = make
+        self._leave = leave
         self._writing = threading.Lock()
         self._tasks: queue.Queue[Callable[[], None] | None] = queue.Queue()
         self._position = Position()
@@ -298,6 +303,8 @@ class UciLoop:
             self._failed = text  # the reader sees it at the next line
             sys.stderr.write(f"milepost: {text}\n")
             sys.stderr.flush()
+            if self._leave is not None:
+                self._leave()
 
     def _end(self, seconds: float) -> None:
         """Stop, let the last answer out, end the inner engine."""
@@ -324,7 +331,13 @@ def _differ(one: Mapping[str, str], other: Mapping[str, str]) -> set[str]:
 
 def main(given: Mapping[str, str], engine: str | None, no_calibration: str) -> int:
     """Speak UCI on standard input and output; return the exit code."""
-    loop = UciLoop(sys.stdout, given=given, engine=engine, no_calibration=no_calibration)
+    loop = UciLoop(
+        sys.stdout,
+        given=given,
+        engine=engine,
+        no_calibration=no_calibration,
+        leave=lambda: os._exit(1),  # the reader waits for a line that may never come
+    )
     code = 0
     try:
         code = loop.run(_lines())

@@ -61,7 +61,7 @@ def test_several_columns_are_mapped_as_each_by_itself(columns: list[list[str | N
 
 
 def test_a_letter_is_found_in_any_of_the_columns() -> None:
-    plain, odd = (Coded.of_rows(column(texts)) for texts in (["a", None, "ä"], ["b", "c\\d"]))
+    plain, odd = Coded.of_rows(column(["a", None, "ä"])), Coded.of_rows(column(["b", "c\\d"]))
     assert holds_letter([plain, odd], "\\")
     assert not holds_letter([plain], "\\")
     assert not holds_letter([], "\\")

@@ -199,6 +199,23 @@ def test_who_has_learnt_the_pawn_ending_keeps_what_there_is(shift: int) -> None:
     assert chooser.choose(options, 1800).probabilities[keeps].sum() > 0.98
 
 
+def test_the_last_pawn_is_taken_and_not_left_to_be_taken() -> None:
+    chooser = Chooser(load_calibration("stockfish15.1-bullet"))
+    board = chess.Board("8/8/8/8/5k2/4P3/8/6K1 b - - 0 76")
+    options = position_options(board, evaluated(board, 6, 3))
+    taken = options.moves.index("f4e3")
+    assert chooser.choose(options, 1500).probabilities[taken] > 0.9
+    assert chooser.choose(options, 2200).probabilities[taken] > 0.98
+    # A draw by the book; the king stays beside its pawn.
+    board = chess.Board("8/8/8/3k4/3P4/3K4/8/8 w - - 0 60")
+    options = position_options(board, evaluated(board, 6, 3))
+    assert options.ending is not None
+    assert not np.isfinite(options.ending.away).any()
+    left = chooser.choose(options, 1500).probabilities[options.ending.takes]
+    assert 0 < len(left) < len(options.moves)
+    assert left.sum() < 0.15
+
+
 def test_moves_that_end_in_a_draw_are_worth_nothing() -> None:
     board = chess.Board("4k3/8/8/8/8/8/8/R3K3 w - - 0 20")
     for text in ("a1a2", "e8d8", "a2a1", "d8e8", "a1a2", "e8d8", "a2a1", "d8e8"):

@@ -25,15 +25,32 @@ class KnownEnding:
     """In how many moves the stronger side mates or promotes after each move; infinity = never."""
     ahead: bool
     """Whether the side to move is the stronger one."""
+    takes: npt.NDArray[np.bool_]
+    """Which moves decide about the last man at once: they take it or, if it is one's own, let it be
+    taken."""
 
 
 def known_ending(board: chess.Board, moves: Sequence[str]) -> KnownEnding | None:
     """Return what moves lead to, if the ending is one of those; None = it is not."""
     ahead = board.occupied_co[board.turn].bit_count() == 2
-    if is_pawn_ending(board):
-        return KnownEnding(steps_to_promotion(board, moves) / 2, ahead)
     piece = mating_piece(board)
-    return None if piece is None else KnownEnding(moves_to_mate(board, moves, piece), ahead)
+    if is_pawn_ending(board):
+        away = steps_to_promotion(board, moves) / 2
+    elif piece is not None:
+        away = moves_to_mate(board, moves, piece)
+    else:
+        return None
+    takes = np.array([_takes(board, chess.Move.from_uci(move)) for move in moves], dtype=bool)
+    return KnownEnding(away, ahead, takes)
+
+
+def _takes(board: chess.Board, move: chess.Move) -> bool:
+    if board.is_capture(move):
+        return True
+    board.push(move)
+    taken = any(board.is_capture(reply) for reply in board.legal_moves)
+    board.pop()
+    return taken
 
 
 def solve_endings() -> None:

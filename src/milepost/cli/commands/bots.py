@@ -179,6 +179,12 @@ def personify(
     )
     if found.elo in ends:
         typer.echo("That is the end of what this calibration knows; the bot plays there.")
+    most = api.minds.shipped_ranges()[plan][1]
+    if calibration is None and found.elo > most:
+        typer.echo(
+            f"The plan {plan} guesses at that Elo, but plays at {most:.0f} at most: --plan quick "
+            "makes an agent that can play stronger, and takes longer."
+        )
     typer.echo(
         f"Held-out gain over the agent of that Elo: {1000 * mean:+.1f} thousandths of a nat a turn "
         f"({1000 * low:+.1f} to {1000 * high:+.1f}, 95 %)"

@@ -101,12 +101,21 @@ def known_ending_probabilities(ending: KnownEnding, probabilities: Floats, elo: 
     wins = np.isfinite(ending.away)
     keeps = wins if ending.ahead else ~wins
     if not keeps.any():
-        return probabilities
+        if not ending.ahead or ending.takes.all():
+            return probabilities
+        # A draw all the same: but nobody lets the last man be taken who sees it.
+        kept = probabilities * np.where(ending.takes, _missed(elo), 1.0)
+        drawn: Floats = kept / kept.sum() if kept.sum() > 0 else probabilities
+        return drawn
     if ending.ahead:
         further = np.where(keeps, ending.away - ending.away[keeps].min(), 0.0)
         shares = np.where(keeps, np.exp(-further / _between(elo, _AWAY)), 0.0)
     else:  # a draw is kept as the agent chooses
         shares = np.where(keeps, np.maximum(probabilities, 1e-300), 0.0)
+        if ending.takes.any():  # who sees it takes the last man
+            missed = _missed(elo)
+            taking = ending.takes / ending.takes.sum()
+            shares = (1.0 - missed) * taking + missed * shares / shares.sum()
     return _guarded(keeps, shares, probabilities, elo)
 
 
@@ -118,6 +127,11 @@ def _guarded(
     slips = rare[~keeps].sum()
     answer: Floats = np.where(keeps, (1.0 - slips) * shares / shares.sum(), rare)
     return answer
+
+
+def _missed(elo: float, moves: int = 1) -> float:
+    """How often something that lies so many moves away is not seen."""
+    return float(min(_MISSED * moves * 2.0 ** ((1800.0 - elo) / _HALVED), 1.0))
 
 
 def see_threats(probabilities: Floats, values: Floats, elo: float) -> Floats:
@@ -136,7 +150,7 @@ def see_threats(probabilities: Floats, values: Floats, elo: float) -> Floats:
     rest = float(probabilities[~allows].sum())
     if not allows.any() or not rest > 0:
         return probabilities
-    missed = min(_MISSED * 2.0 ** ((1800.0 - elo) / _HALVED), 1.0)
+    missed = _missed(elo)
     kept = missed * probabilities
     answer: Floats = np.where(allows, kept, probabilities * (1.0 - kept[allows].sum()) / rest)
     return answer
@@ -157,7 +171,7 @@ def see_mates(probabilities: Floats, values: Floats, elo: float) -> Floats:
     moves = round((MATE_CP / 100 - float(values.max())) * 100)
     if not 1 <= moves <= NEAR_MATE:
         return probabilities
-    missed = min(_MISSED * moves * 2.0 ** ((1800.0 - elo) / _HALVED), 1.0)
+    missed = _missed(elo, moves)
     shortest = np.isclose(values, values.max(), atol=1e-6)
     seen = np.where(shortest, 1.0 / shortest.sum(), 0.0)
     answer: Floats = (1.0 - missed) * seen + missed * probabilities
