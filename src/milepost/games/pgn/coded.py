@@ -15,7 +15,7 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from milepost.io.arrow_buffers import as_series, text_arrays
+from milepost.io.arrow_buffers import as_series, number_arrays, text_arrays
 
 Codes = NDArray[np.uint32]
 
@@ -44,8 +44,13 @@ class Coded:
     def of_arrow(cls, rows: Any) -> Coded:
         """Return an Arrow array of text as codes; the first value is null."""
         encoded = rows.dictionary_encode()
-        codes = encoded.indices.fill_null(-1).to_numpy() + 1
-        return cls(texts(encoded.dictionary, nulls=1), codes.astype(np.uint32))
+        # Arrow's own filling of nulls would load pandas.
+        places, known, begin = number_arrays(encoded.indices, np.int32)
+        codes = places.astype(np.uint32) + np.uint32(1)
+        if len(known):
+            bits = np.unpackbits(known, bitorder="little")[begin : begin + len(places)]
+            codes *= bits
+        return cls(texts(encoded.dictionary, nulls=1), codes)
 
     def map(self, expression: pl.Expr) -> Coded:
         """Return the column that an expression of the column ``""`` makes of every value."""
