@@ -86,6 +86,8 @@ def main() -> None:
             time.sleep(0.05)
         told = _ask(home, f"/api/v1/sets/{name}/ratings")
         out.write_text(json.dumps([job["state"], told["rows"]]), encoding="utf-8")
+    except KeyboardInterrupt:  # it strikes this program too, which stands for the user
+        sys.exit(130)
     finally:
         server.terminate()
         server.join(60)
