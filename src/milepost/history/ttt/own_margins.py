@@ -22,7 +22,6 @@ from milepost.history.ttt.draw_factors import positive
 from milepost.history.ttt.graph import (
     Chains,
     Graph,
-    Indices,
     Notes,
     Sums,
     carry_back,
@@ -31,11 +30,10 @@ from milepost.history.ttt.graph import (
     no_chains,
     receive_future,
     receive_past,
-    shift_chains,
 )
 from milepost.history.ttt.own_passes import both_factors, linearise_own, pass_own
-from milepost.history.ttt.state import SkillModel
-from milepost.history.ttt.told import Told, hold_still, pass_on
+from milepost.history.ttt.state import SkillModel, shift_nodes
+from milepost.history.ttt.told import Told, pass_on
 from milepost.kernels import kernel
 
 
@@ -123,14 +121,7 @@ class TTTDState:
 
         All messages to it move with it, but for what is told.
         """
-        graph = self.graph
-        low, high = int(graph.node_start[begin]), int(graph.node_start[end])
-        shift_chains(self.chains, by, low, high)
-        hold_still(self.told, self.chains.belief, by, low, high)
-        _shift_messages(
-            graph.first, graph.second, self.message, by, int(graph.game_start[begin]),
-            int(graph.game_start[end]),
-        )  # fmt: skip
+        shift_nodes(self.graph, self.chains, self.told, self.message, by, begin, end)
 
     def linearise(self, begin: int, end: int, means: Floats, curvature: Floats, sums: Sums) -> None:
         """Write each game's Gaussian stand-in: see `milepost.history.solver.newton`."""
@@ -247,17 +238,3 @@ def _backward(
             margins.belief, above_zero, graph.node_start[period], graph.node_start[period + 1]
         )
     return skipped
-
-
-@kernel
-def _shift_messages(
-    first: Indices, second: Indices, message: Floats, by: Floats, begin: int, end: int
-) -> None:
-    two_factors = message.shape[1] > 8
-    for place in range(begin, end):
-        game = np.uint64(place)
-        message[game, 1] += message[game, 0] * by[first[game]]
-        message[game, 3] += message[game, 2] * by[second[game]]
-        if two_factors:
-            message[game, 7] += message[game, 6] * by[first[game]]
-            message[game, 9] += message[game, 8] * by[second[game]]

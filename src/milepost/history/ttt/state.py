@@ -109,14 +109,7 @@ class TTTState:
 
         All messages to it move with it, but for what is told.
         """
-        graph = self.graph
-        low, high = int(graph.node_start[begin]), int(graph.node_start[end])
-        shift_chains(self.chains, by, low, high)
-        hold_still(self.told, self.chains.belief, by, low, high)
-        _shift_messages(
-            graph.first, graph.second, self.message, by, int(graph.game_start[begin]),
-            int(graph.game_start[end]),
-        )  # fmt: skip
+        shift_nodes(self.graph, self.chains, self.told, self.message, by, begin, end)
 
     def linearise(self, begin: int, end: int, means: Floats, curvature: Floats, sums: Sums) -> None:
         """Write each game's Gaussian stand-in: see `milepost.history.solver.newton`."""
@@ -217,11 +210,31 @@ def _gather(graph: Graph, message: Floats, belief: Floats) -> None:
         belief[j, 1] += weight * message[game, 3]
 
 
+def shift_nodes(
+    graph: Graph, chains: Chains, told: Told | None, message: Floats, by: Floats, begin: int,
+    end: int,
+) -> None:  # fmt: skip
+    """Move the skill of every node of the periods from `begin` up to `end`.
+
+    All messages to it move with it, but for what is told.
+    """
+    low, high = int(graph.node_start[begin]), int(graph.node_start[end])
+    shift_chains(chains, by, low, high)
+    hold_still(told, chains.belief, by, low, high)
+    games = int(graph.game_start[begin]), int(graph.game_start[end])
+    _shift_messages(graph.first, graph.second, message, by, *games)
+
+
 @kernel
 def _shift_messages(
     first: Indices, second: Indices, message: Floats, by: Floats, begin: int, end: int
 ) -> None:
+    # Draws of own margins in the authors' form have two factors: see `own_margins`.
+    two_factors = message.shape[1] > 8
     for place in range(begin, end):
         game = np.uint64(place)
         message[game, 1] += message[game, 0] * by[first[game]]
         message[game, 3] += message[game, 2] * by[second[game]]
+        if two_factors:
+            message[game, 7] += message[game, 6] * by[first[game]]
+            message[game, 9] += message[game, 8] * by[second[game]]
