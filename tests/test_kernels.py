@@ -113,9 +113,12 @@ def test_every_kernel_of_ours_can_be_kept() -> None:
 RUN = """
 import sys
 sys.path.insert(0, sys.argv[1])
+from milepost.kernels import when_compiling
 from cached.outer import outer
+kept = []
+when_compiling(kept.append)
 answer = outer(3.0)
-print(answer, sum(outer.stats.cache_hits.values()))
+print(answer, sum(outer.stats.cache_hits.values()), *kept)
 """
 
 
@@ -141,10 +144,10 @@ def write_cached(tmp_path: Path, inner: str) -> None:
 def test_a_change_elsewhere_is_never_answered_by_old_code(tmp_path: Path) -> None:
     store = tmp_path / "store"
     write_cached(tmp_path, INNER)
-    assert run_cached(tmp_path, store) == "5.5 0"
+    assert run_cached(tmp_path, store) == "5.5 0 True", "compiled, and kept"
     assert run_cached(tmp_path, store) == "5.5 1"
     write_cached(tmp_path, INNER.replace("2.0", "4.0"))
-    assert run_cached(tmp_path, store) == "11.5 0"
+    assert run_cached(tmp_path, store) == "11.5 0 True"
     write_cached(tmp_path, INNER)
     assert run_cached(tmp_path, store) == "5.5 1"
 
@@ -152,7 +155,7 @@ def test_a_change_elsewhere_is_never_answered_by_old_code(tmp_path: Path) -> Non
 def test_where_nothing_can_be_written_kernels_still_run(tmp_path: Path) -> None:
     write_cached(tmp_path, INNER)
     (tmp_path / "store").write_text("a file, no folder", encoding="utf-8")
-    assert run_cached(tmp_path, tmp_path / "store") == "5.5 0"
+    assert run_cached(tmp_path, tmp_path / "store") == "5.5 0 False"
 
 
 def test_what_nobody_used_for_long_is_removed(tmp_path: Path) -> None:

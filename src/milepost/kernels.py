@@ -60,6 +60,12 @@ def vector_kernel(function: Callable[_Arguments, _Answer]) -> Callable[_Argument
     return _compiled(function, fastmath={"reassoc", "contract"})
 
 
+def gather_kernel(function: Callable[_Arguments, _Answer]) -> Callable[_Arguments, _Answer]:
+    """Compile a vector kernel whose arrays never overlap: only then look-ups run in vectors too."""
+    apart = {"noalias": True} if _may_say_noalias() else {}
+    return _compiled(function, fastmath={"reassoc", "contract", "nsz"}, **apart)
+
+
 def inlined_kernel(function: Callable[_Arguments, _Answer]) -> Callable[_Arguments, _Answer]:
     """Compile a kernel that becomes part of those that call it, so that it runs in their vectors.
 
@@ -161,7 +167,8 @@ def _named(name: str, value: Any, names: list[str], seen: set[int]) -> Iterator[
                 if hasattr(value, each):
                     yield from _named(f"{name}.{each}", getattr(value, each), names, seen)
     elif isinstance(value, FunctionType) and value.__module__.startswith("milepost"):
-        yield f"{name} runs"
+        # What Numba was told to write in its place, if so: `milepost.history.numerics.lanes`.
+        yield f"{name} runs {vars(value).get('written_by', '')}"
         if id(value) not in seen:
             seen.add(id(value))
             yield from _code_facts(value, seen)
@@ -245,6 +252,13 @@ class _KernelCache(caching.FunctionCache):
         return self._open
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        loaded = self._loaded(sig, target_context)
+        if loaded is None:
+            _tell_compiling()
+        return loaded
+
+    def _loaded(self, sig: Any, target_context: Any) -> Any:
+        """Machine code that was kept; None = it has to be compiled."""
         if not self._opened():
             return None
         try:
@@ -303,6 +317,26 @@ def _spare_scipy() -> None:
             importlib.import_module("numba.np.arraymath")
         finally:
             linalg.ensure_blas = ensure
+
+
+_listeners: list[Callable[[bool], None]] = []
+
+
+def when_compiling(listener: Callable[[bool], None]) -> None:
+    """Have somebody told of the next kernel that has to be compiled: those who wait may ask why.
+
+    Parameters
+    ----------
+    listener
+        Called once, with whether what is compiled can be kept for the next time.
+    """
+    if listener not in _listeners:
+        _listeners.append(listener)
+
+
+def _tell_compiling() -> None:
+    while _listeners:
+        _listeners.pop()(_is_writable(cache_folder()))
 
 
 def cache_folder() -> Path:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.choice.makers import DEPTH_KINDS, RATIOS, all_models, padded, parameters_of
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.uncompiled import uncompiled
 
 
 def everything() -> dict[str, list[float]]:
@@ -42,7 +37,7 @@ def everything() -> dict[str, list[float]]:
     blend = ChoiceModel(ratio="blend", utilities=("loss", "first"))
     rows = blend.start() + np.outer(np.arange(4), np.eye(len(blend.parameters))[0]) / 5
     prepared, ways = prepare(filled, blend), np.eye(len(rows[0]))[[0] * 4]
-    ladder = evaluate_ladder(blend, prepared, rows, ways, first=True)
+    ladder = evaluate_ladder(blend, prepared, rows, ways, step=0.2, first=True)
     answer["ladder"] = np.concatenate(ladder).ravel().tolist()
     said = evaluate(blend, prepared, rows[:2], along=ways[:2], probabilities=True)
     answer["along"] = [*said.probabilities.tolist(), *said.d_ln_chosen.ravel().tolist()]
@@ -60,27 +55,7 @@ def everything() -> dict[str, list[float]]:
 
 
 def test_uncompiled_kernels_give_the_same() -> None:
-    code = (
-        "import json, sys\n"
-        "from tests.choice.test_uncompiled import everything\n"
-        "import milepost.choice.ratios.forms as r\n"
-        "assert not hasattr(r.solve_all, 'py_func'), 'compiled after all'\n"
-        "json.dump(everything(), sys.stdout)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env={
-            **os.environ,
-            "NUMBA_DISABLE_JIT": "1",
-            "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}",
-        },
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    plain = json.loads(done.stdout)
+    plain = uncompiled("tests.choice.test_uncompiled", "milepost.choice.ratios.forms.solve_all")
     compiled = everything()
     assert plain.keys() == compiled.keys()
     for name, numbers in compiled.items():

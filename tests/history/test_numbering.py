@@ -78,6 +78,21 @@ def test_nodes_are_those_of_plain_python(by_time: bool) -> None:
         last[name] = node
 
 
+def test_neighbours_seldom_wait_for_each_other() -> None:
+    """Most games go by twos: of one kind, without a player in common."""
+    table = games(6000, 300).sort("time", maintain_order=True)
+    records = read_records(table)
+    by_twos, place = 0, 0
+    while place + 1 < records.games:
+        here, after = (
+            {int(records.first[game]), int(records.second[game])} for game in (place, place + 1)
+        )
+        fits = not here & after and records.drawn[place] == records.drawn[place + 1]
+        by_twos += 2 * fits
+        place += 1 + fits
+    assert by_twos > 0.85 * records.games
+
+
 def test_a_chain_of_games_links_two_players() -> None:
     played = pl.DataFrame({"player_1": ["a", "b", "x"], "player_2": ["b", "c", "y"]})
     assert numbering.are_linked(played, "a", "c")

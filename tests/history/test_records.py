@@ -13,6 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from tests.history.samples import table
 
 from milepost.errors import InputError, TableError
+from milepost.history import records
 from milepost.history.periods import clock_of
 from milepost.history.records import SkippedResultsWarning, read_records
 
@@ -148,3 +149,23 @@ def test_players_apart_are_those_of_scipy() -> None:
     group = connected_components(graph, directed=False)[1]
     sizes = np.bincount(group[np.unique(pairs)])
     assert read_records(games).apart == len(np.unique(pairs)) - sizes.max() > 0
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pl.lit(1990.5).alias("time"), pl.date(1990, 2, 1).alias("time"),
+        pl.lit(40_000).alias("time"), pl.lit(2, dtype=pl.Int8).alias("first_mover"),
+        pl.lit(2.5).alias("weight"), pl.lit(1e-15).alias("weight"),
+    ],
+)  # fmt: skip
+def test_a_table_without_faults_is_seen_at_a_glance_or_row_by_row(
+    column: pl.Expr, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    games = table([(1990, "a", "b", 1.0), (1991, "b", "c", 0.5)]).with_columns(column)
+    quick = read_records(games)
+    monkeypatch.setattr(records, "_are_all_usable", lambda _: False)
+    slow = read_records(games)
+    assert quick.first.tolist() == slow.first.tolist()
+    assert quick.clock.tolist() == slow.clock.tolist()
+    assert quick.skipped == slow.skipped == {}

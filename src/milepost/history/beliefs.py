@@ -17,8 +17,9 @@ import numpy.typing as npt
 import polars as pl
 
 from milepost.errors import InputError
-from milepost.history.records import Floats, Records
+from milepost.history.records import Floats, Ints, Records
 from milepost.history.ttt.graph import Chains, Longs
+from milepost.kernels import kernel
 
 
 @dataclass(frozen=True)
@@ -206,12 +207,8 @@ def lives_of(
     `pace` says for each node how much faster than usual values drift behind it.
     """
     order = records.by_player
-    past = chains.belief - chains.backward
-    future = chains.belief - chains.forward
-    # Nothing lies before a player's first period but the prior: there the whole belief drifts back.
-    new = records.previous < 0
-    future[new] = chains.belief[new]
-    table = np.concatenate([past, future], axis=1)[order]
+    table = np.empty((records.nodes, 4))
+    _past_and_future(order, records.previous, chains, table)
     counts = np.bincount(records.node_player, minlength=records.players)
     return Lives(
         names=records.names,
@@ -223,6 +220,19 @@ def lives_of(
         steps=own_steps(counts) if records.period == "game" else None,
         pace=None if pace is None else pace[order],
     )
+
+
+@kernel
+def _past_and_future(order: Longs, previous: Ints, chains: Chains, table: Floats) -> None:
+    belief, forward, backward = chains
+    for row in range(len(order)):
+        node = order[row]
+        for column in range(2):
+            table[row, column] = belief[node, column] - backward[node, column]
+            # Nothing lies before a player's first period but the prior: there the whole belief
+            # drifts back.
+            past = forward[node, column] if previous[node] >= 0 else 0.0
+            table[row, 2 + column] = belief[node, column] - past
 
 
 def own_steps(counts: npt.NDArray[Any]) -> Floats:

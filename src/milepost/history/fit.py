@@ -180,7 +180,8 @@ def names_of(results: pl.DataFrame) -> dict[str, str]:
     Of several spellings the one with most games counts. Keys that are names as written are left
     out.
     """
-    if not {"name_1", "name_2"} <= set(results.columns):
+    written = {"name_1", "name_2"} & set(results.columns)
+    if len(written) < 2 or all(results[name].null_count() == len(results) for name in written):
         return {}
     sides = [
         results.select(key=f"player_{side}", name=pl.col(f"name_{side}").cast(pl.String))

@@ -213,6 +213,21 @@ def _count_sort(index: Longs, counts: Longs, order: Longs) -> None:
 
 
 @kernel
+def nodes_by_player(node_player: Ints, players: int) -> Longs:
+    """Return the nodes by player, then by period."""
+    at = np.zeros(players + 1, dtype=np.int64)
+    for node in range(len(node_player)):
+        at[node_player[node] + 1] += 1
+    for player in range(players):
+        at[player + 1] += at[player]
+    order = np.empty(len(node_player), dtype=np.int64)
+    for node in range(len(node_player)):
+        order[at[node_player[node]]] = node
+        at[node_player[node]] += 1
+    return order
+
+
+@kernel
 def number_nodes(
     game_start: Longs, one: Ints, two: Ints, last: Ints, node_one: Ints, node_two: Ints,
     node_player: Ints,
@@ -225,25 +240,35 @@ def number_nodes(
     """
     periods = len(game_start) - 1
     node_start = np.zeros(periods + 1, dtype=np.int64)
-    begin = 0
+    # whoever plays in a period, in the order of the games
+    there = np.empty(len(node_player), dtype=np.int32)
+    begin = end = 0
     for period in range(periods):
-        end = begin
         for game in range(game_start[period], game_start[period + 1]):
             if last[one[game]] < begin:
                 last[one[game]] = begin
-                node_player[end] = one[game]
+                there[end] = one[game]
                 end += 1
             if last[two[game]] < begin:
                 last[two[game]] = begin
-                node_player[end] = two[game]
+                there[end] = two[game]
                 end += 1
-        node_player[begin:end] = np.sort(node_player[begin:end])
-        for node in range(begin, end):
+        begin = end
+        node_start[period + 1] = end
+    # By player, then back by period: this sorts all periods at once, and compares nothing.
+    period_of = np.empty(begin, dtype=np.int32)
+    for period in range(periods):
+        period_of[node_start[period] : node_start[period + 1]] = period
+    at = node_start[:-1].copy()
+    for node in nodes_by_player(there[:begin], len(last)):
+        period = period_of[node]
+        node_player[at[period]] = there[node]
+        at[period] += 1
+    for period in range(periods):
+        for node in range(node_start[period], node_start[period + 1]):
             last[node_player[node]] = node
         for game in range(game_start[period], game_start[period + 1]):
             node_one[game], node_two[game] = last[one[game]], last[two[game]]
-        begin = end
-        node_start[period + 1] = end
     return node_start
 
 
@@ -278,66 +303,64 @@ def lay_in_rounds(
     white: npt.NDArray[np.int8], weight: npt.NDArray[np.float64], row: Longs, nodes: int,
     laid: Laid,
 ) -> None:  # fmt: skip
-    """Lay the games of each period in rounds: nobody plays twice in a round, wins come first.
+    """Lay the games of each period in rounds: nobody plays twice in a round.
 
-    A game stands in the first round after those of the games before it that have one of its nodes.
-    So every node keeps the order of its games, and whoever visits the games one after the other
-    finds the same as in the order given; but neighbours do not wait for each other, which a
-    processor turns into time. `white` says which of the two moved first: 1, 2, or 0 for neither.
+    Every node keeps the order of its games, so whoever visits the games one after the other finds
+    the same as in the order given; but neighbours do not wait for each other, which a processor
+    turns into time. There are as many rounds as the longest chain has games, each of which needs
+    the one before. A game stands as far between the first round and the last as it does in the
+    longest chain through it: so the last rounds are about as full as the first. Wins and draws take
+    turns at coming first in a round, so that games of a kind stand together.
+
+    `white` says which of the two moved first: 1, 2, or 0 for neither.
     """
     first, second, drawn, mover = laid.first, laid.second, laid.drawn, laid.mover
     weights, rows, swapped = laid.weight, laid.row, laid.swapped
-    last = np.zeros(nodes, dtype=np.int32)
-    cell = np.empty(np.max(game_start[1:] - game_start[:-1]), dtype=np.int32)
-    counts = np.zeros(64, dtype=np.int64)
+    before, after = np.zeros(nodes, dtype=np.int32), np.zeros(nodes, dtype=np.int32)
+    most = np.max(game_start[1:] - game_start[:-1])
+    behind, ahead = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int32)
+    counts = np.zeros(2 * most, dtype=np.int32)
     for period in range(len(game_start) - 1):
         begin, end = game_start[period], game_start[period + 1]
-        cells = 0
         for game in range(begin, end):
-            number = max(last[one[game]], last[two[game]])
-            last[one[game]] = last[two[game]] = number + 1
-            number = 2 * number + (1 if score[game] == 0.5 else 0)
-            cell[game - begin] = number
-            cells = max(cells, number + 1)
-            if cells > len(counts):
-                more = np.zeros(2 * cells, dtype=np.int64)
-                more[: len(counts)] = counts
-                counts = more
+            chain = max(before[one[game]], before[two[game]])
+            behind[game - begin] = chain
+            before[one[game]] = before[two[game]] = chain + 1
+        rounds = 0
+        for game in range(end - 1, begin - 1, -1):
+            chain = max(after[one[game]], after[two[game]]) + 1
+            ahead[game - begin] = chain
+            after[one[game]] = after[two[game]] = chain
+            rounds = max(rounds, behind[game - begin] + chain)
+        # From here on `behind` is the cell: two of them a round, one for each kind.
+        for game in range(begin, end):
+            here = behind[game - begin]
+            # A float of 53 bits is exact here, and divides faster. The next game of a chain is
+            # rounds / length >= 1 further on: at least one round.
+            middle = (here + 0.5) * rounds / (here + ahead[game - begin])
+            number = int(middle)
+            number = 2 * number + ((score[game] == 0.5) ^ (number & 1))
+            behind[game - begin] = number
             counts[number] += 1
-        place = begin
-        for number in range(cells):
+        place = 0
+        for number in range(2 * rounds):
             size = counts[number]
             counts[number] = place
             place += size
         for game in range(begin, end):
-            place = counts[cell[game - begin]]
-            counts[cell[game - begin]] += 1
+            number = behind[game - begin]
+            place = begin + counts[number]
+            counts[number] += 1
             lost = score[game] == 0.0
-            first[place], second[place] = one[game], two[game]
-            if lost:
-                first[place], second[place] = two[game], one[game]
+            first[place] = two[game] if lost else one[game]
+            second[place] = one[game] if lost else two[game]
             drawn[place], swapped[place] = score[game] == 0.5, lost
             sign = 1 if white[game] == 1 else (-1 if white[game] == 2 else 0)
             mover[place] = -sign if lost else sign
             rows[place] = row[game]
             if len(weights):
                 weights[place] = weight[game]
-        counts[:cells] = 0
-
-
-@kernel
-def nodes_by_player(node_player: Ints, players: int) -> Longs:
-    """Return the nodes by player, then by period."""
-    at = np.zeros(players + 1, dtype=np.int64)
-    for node in range(len(node_player)):
-        at[node_player[node] + 1] += 1
-    for player in range(players):
-        at[player + 1] += at[player]
-    order = np.empty(len(node_player), dtype=np.int64)
-    for node in range(len(node_player)):
-        order[at[node_player[node]]] = node
-        at[node_player[node]] += 1
-    return order
+        counts[: 2 * rounds] = 0
 
 
 @kernel

@@ -13,7 +13,7 @@ from tests.history.ttt.test_state import differences
 
 from milepost.history import ConvergenceWarning, Sweep
 from milepost.history.records import read_records
-from milepost.history.solver.conjugate import spans_of_lives
+from milepost.history.solver.conjugate import largest, spans_of_lives
 from milepost.history.solver.newton import Learning, linear_model, newton_step
 from milepost.history.ttt.graph import Notes, no_sums
 from milepost.history.ttt.own_margins import MarginModel, TTTDState, ttt_d_state
@@ -203,3 +203,10 @@ def test_progress_is_told_every_sweep() -> None:
     last = told[-1]
     assert isinstance(last, Sweep)
     assert last.remaining_error == history.remaining_error
+
+
+def test_the_largest_size() -> None:
+    assert largest(np.array([1.0, -3.5, 2.0])) == 3.5
+    assert largest(np.array([])) == 0.0
+    assert largest(np.array([-np.inf, 1.0])) == np.inf
+    assert np.isnan(largest(np.array([1.0, np.nan, np.inf, -np.nan])))

@@ -250,3 +250,45 @@ def test_tiny_and_huge_sigma(sigma: float) -> None:
 def test_long_gaps_and_many_periods() -> None:
     history = finite(fit(table([(1, "a", "b", 1.0), (100001, "a", "b", 0.0)])))
     assert history.skill("a", 50000).sd > 5 * history.skill("a", 1).sd
+
+
+@pytest.mark.parametrize("margin", [1.0, 150.0, 3000.0])
+def test_games_two_at_once_are_games_one_by_one(margin: float) -> None:
+    """In the table and out of it: tiny margins, and such that nothing but draws is likely."""
+    from milepost.history import TTT
+    from milepost.history.records import read_records
+    from milepost.history.ttt.evidence import ttt_log_evidence
+    from milepost.history.ttt.from_model import fresh_state
+    from milepost.history.ttt.graph import no_sums
+    from milepost.history.ttt.passes import pass_games
+    from milepost.history.ttt.state import TTTState
+
+    records = read_records(simulated(3000, 60, 5))
+    states = [fresh_state(records, TTT(first_mover=60.0, draw=margin)) for _ in range(2)]
+    noted = [(np.zeros(records.games), no_sums(records.nodes, 1)) for _ in states]
+    for state, (curvature, sums), width in zip(states, noted, (records.games, 1), strict=True):
+        assert isinstance(state, TTTState)
+        state.chains.belief[:, 0] = 1e-5
+        for _ in range(2):
+            for array in sums:
+                array[:] = 0.0
+            for begin in range(0, records.games, width):
+                skipped, degree, pull = pass_games(
+                    state.graph.first, state.graph.second, state.graph.drawn, state.graph.mover,
+                    state.chains.belief, state.message, begin, min(begin + width, records.games),
+                    1, margin, 2 * 480.0**2, 60.0, curvature, sums.degree, sums.pull,
+                )  # fmt: skip
+                assert skipped == 0
+                sums.lead_degree[0] += degree
+                sums.lead_pull[0] += pull
+    np.testing.assert_allclose(states[0].message, states[1].message, rtol=1e-9, atol=1e-18)
+    for one, two in zip((noted[0][0], *noted[0][1]), (noted[1][0], *noted[1][1]), strict=True):
+        np.testing.assert_allclose(one, two, rtol=1e-9, atol=1e-12)
+    # The evidence takes games with weights one by one.
+    together = states[0]
+    assert isinstance(together, TTTState)
+    alone = TTTState(
+        records, together.model, together.graph._replace(weight=np.ones(records.games)),
+        together.chains, together.message, together.level, together.advantage,
+    )  # fmt: skip
+    assert ttt_log_evidence(together) == pytest.approx(ttt_log_evidence(alone), rel=1e-12)

@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 from scipy.interpolate import CubicSpline
 
-from milepost.intrinsic.rating.splines import EvenSpline
+from milepost.intrinsic.rating.splines import (
+    EvenSpline,
+    slope_shares,
+    slope_shares_at,
+    value_shares,
+)
 
 X = np.arange(0.0, 4001.0, 100.0)
 ROWS = np.random.default_rng(3).normal(size=(5, len(X))).cumsum(axis=1)
@@ -36,3 +41,11 @@ def test_one_row_and_one_place_each() -> None:
 def test_few_points(count: int) -> None:
     x = np.linspace(0.0, 2.0 * count - 2.0, count)
     assert EvenSpline(x, x**2 / 4.0)(3.0) == pytest.approx(2.25)
+
+
+def test_many_rows_at_the_same_places_are_one_product() -> None:
+    spline = EvenSpline(X, ROWS)
+    assert pytest.approx(spline(AT), abs=1e-11) == ROWS @ value_shares(X, AT).T
+    assert pytest.approx(spline.slope(AT), abs=1e-13) == ROWS @ slope_shares(X, AT).T
+    for at in (-20.0, 0.0, 1234.5, 4000.0, 4100.0):
+        assert slope_shares_at(X, at) == pytest.approx(slope_shares(X, at), abs=1e-15)

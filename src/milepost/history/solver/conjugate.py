@@ -11,6 +11,7 @@ follows, and the preconditioner gets a second part (`milepost.history.solver.coa
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import NamedTuple
@@ -19,9 +20,19 @@ import numpy as np
 
 from milepost.history.records import Floats, Ints
 from milepost.history.solver.coarse import Coarse, coarse_of
-from milepost.history.ttt.graph import Graph, Indices, Longs, Signs
+from milepost.history.solver.matrix import (
+    Lives,
+    advance,
+    clear,
+    factorise,
+    largest_size,
+    product_of_games,
+    product_of_level,
+    product_of_lives,
+)
+from milepost.history.ttt.graph import Graph, Longs
 from milepost.history.ttt.told import Told
-from milepost.kernels import fused_kernel, kernel, vector_kernel
+from milepost.kernels import kernel
 
 Ranges = list[tuple[int, int]]
 """The periods that each worker takes."""
@@ -63,23 +74,19 @@ class Paths(NamedTuple):
     """Prior precision of the advantage."""
 
 
-class _Lives(NamedTuple):
-    """The lives as the preconditioner solves them.
+class Room(NamedTuple):
+    """What the solutions of several systems of one history can share."""
 
-    No step of it asks whether there is a neighbour in time, which nobody could foresee: where there
-    is none, the node itself stands there, and counts for nothing.
-    """
+    rows: Floats
+    """Four rows of nodes to work in."""
+    spans: list[Longs]
+    """See `spans_of_lives`."""
 
-    past: Indices
-    """For each node, the player's node before it."""
-    future: Indices
-    """For each node, the player's node after it."""
-    inverse: Floats
-    """For each node, one over the pivot."""
-    factor: Floats
-    """For each node, what the node before it passes on."""
-    ahead: Floats
-    """For each node, what it passes on to the node after it."""
+
+def room_of(graph: Graph, workers: int) -> Room:
+    """Return room for a history."""
+    spans = spans_of_lives(graph.player, graph.node_start, workers)
+    return Room(np.empty((4, len(graph.player))), spans)
 
 
 class System:
@@ -88,19 +95,20 @@ class System:
     def __init__(
         self, graph: Graph, curvature: Floats, degree: Floats, lead_degree: Floats, link: Floats,
         prior: float, paths: Paths, ranges: Ranges, in_parallel: InParallel,
-        told: Told | None = None,
+        told: Told | None = None, spans: list[Longs] | None = None,
     ):  # fmt: skip
         self.graph, self.curvature, self.link, self.prior = graph, curvature, link, prior
         self.paths, self.ranges, self.in_parallel = paths, ranges, in_parallel
         self.learns = paths.levelling or paths.leading or told is not None
         self.nodes, self.periods = len(link), len(graph.node_start) - 1
-        self.spans = spans_of_lives(graph.player, graph.node_start, len(ranges))
-        self.lives = _Lives(
+        self.spans = spans or spans_of_lives(graph.player, graph.node_start, len(ranges))
+        self.lives = Lives(
             np.empty(self.nodes, dtype=np.uint32), np.empty(self.nodes, dtype=np.uint32),
             np.empty(self.nodes), np.empty(self.nodes), np.empty(self.nodes),
+            np.empty(self.nodes),
         )  # fmt: skip
         in_parallel([
-            call(_factorise, spans, graph.previous, graph.following, degree, link, prior,
+            call(factorise, spans, graph.previous, graph.following, degree, link, prior,
                  self.lives)
             for spans in self.spans
         ])  # fmt: skip
@@ -146,19 +154,19 @@ class System:
         level_image, lead_image = path_image[:periods], path_image[periods : 2 * periods]
         squares: list[float] = [0.0] * (2 * len(self.ranges))
         self.in_parallel([
-            keep(squares, place, _product_of_games, graph.first, graph.second, graph.mover,
+            keep(squares, place, product_of_games, graph.first, graph.second, graph.mover,
                  graph.game_start, graph.node_start, *part, self.curvature, z, share, lead,
                  paths.leading, direction, image, lead_image)
             for place, part in enumerate(self.ranges)
         ])  # fmt: skip
         self.in_parallel([
-            keep(squares, len(self.ranges) + place, _product_of_lives, spans, self.lives.past,
-                 self.link, self.prior, direction, image)
+            keep(squares, len(self.ranges) + place, product_of_lives, spans, self.lives.past,
+                 self.lives.future, self.link, self.lives.next_link, self.prior, direction, image)
             for place, spans in enumerate(self.spans)
         ])  # fmt: skip
         total = sum(squares)
         if paths.levelling:
-            total += _product_of_level(
+            total += product_of_level(
                 graph.previous, graph.node_start, self.prior, direction, level, image, level_image
             )
             own = paths.newcomers * self.prior * level + path_product(paths.level_link, level)
@@ -196,7 +204,7 @@ class System:
         """Go `length` along the direction, precondition the residual; return its size."""
         sizes: list[float] = [0.0] * len(self.spans)
         self.in_parallel([
-            keep(sizes, place, _advance, spans, self.lives, length, direction, image, x, residual,
+            keep(sizes, place, advance, spans, self.lives, length, direction, image, x, residual,
                  z)
             for place, spans in enumerate(self.spans)
         ])  # fmt: skip
@@ -247,7 +255,8 @@ def solve(
         which is dear.
     """
     room = np.empty((4, len(pull))) if room is None else room
-    room[:] = 0.0
+    shares = len(pull) * np.arange(len(system.ranges) + 1) // len(system.ranges)
+    system.in_parallel([call(clear, room, *part) for part in itertools.pairwise(shares)])
     x, z, direction, image = room
     paths, path_z, path, path_image = (np.zeros_like(path_pull) for _ in range(4))
     size = system.advance(0.0, direction, image, x, pull, z)
@@ -278,7 +287,7 @@ def solve(
 
 def largest(values: Floats) -> float:
     """Return the largest absolute value; NaN if there is one."""
-    return max(float(np.max(values, initial=0.0)), -float(np.min(values, initial=0.0)))
+    return float(np.int64(largest_size(values.view(np.int64))).view(np.float64))
 
 
 def call(function: Callable[..., object], *arguments: object) -> Callable[[], None]:
@@ -349,157 +358,3 @@ def _path_diagonal(link: Floats) -> Floats:
     out[1:] += link
     out[:-1] += link
     return out
-
-
-@vector_kernel
-def _new_direction(
-    z: Floats, share: float, direction: Floats, image: Floats, begin: int, end: int
-) -> None:
-    for node in range(begin, end):
-        direction[node] = z[node] + share * direction[node]
-        image[node] = 0.0
-
-
-@fused_kernel
-def _product_of_games(
-    first: Indices, second: Indices, mover: Signs, game_start: Longs, node_start: Longs, begin: int,
-    end: int, curvature: Floats, z: Floats, share: float, lead: Floats, leading: bool,
-    direction: Floats, image: Floats, lead_image: Floats,
-) -> float:  # fmt: skip
-    square = 0.0
-    _new_direction(z, share, direction, image, node_start[begin], node_start[end])
-    if not leading:
-        for place in range(game_start[begin], game_start[end]):
-            # Not signed: see `Indices`.
-            game = np.uint64(place)
-            i, j = first[game], second[game]
-            apart = direction[i] - direction[j]
-            force = curvature[game] * apart
-            image[i] += force
-            image[j] -= force
-            square += force * apart
-        return square
-    for period in range(begin, end):
-        total = 0.0
-        for place in range(game_start[period], game_start[period + 1]):
-            game = np.uint64(place)
-            i, j = first[game], second[game]
-            apart = direction[i] - direction[j] + lead[period] * mover[game]
-            force = curvature[game] * apart
-            image[i] += force
-            image[j] -= force
-            square += force * apart
-            total += force * mover[game]
-        lead_image[period] = total
-    return square
-
-
-@vector_kernel
-def _product_of_lives(
-    spans: Longs, past: Indices, link: Floats, prior: float, direction: Floats, image: Floats
-) -> float:
-    square = 0.0
-    for span in range(len(spans)):
-        for place in range(spans[span, 0], spans[span, 1]):
-            node = np.uint64(place)
-            before, here = np.uint64(past[node]), direction[node]
-            # A newcomer stands before himself: nothing lies between, and his prior holds him.
-            apart = here - direction[before]
-            force = link[node] * apart
-            hold = prior if before == node else 0.0
-            image[node] += force + hold * here
-            image[before] -= force
-            square += force * apart + hold * here * here
-    return square
-
-
-@kernel
-def _product_of_level(
-    previous: Ints, node_start: Longs, prior: float, direction: Floats, level: Floats,
-    image: Floats, level_image: Floats,
-) -> float:  # fmt: skip
-    """What newcomers and their level do to each other; returns the mixed part of the square."""
-    mixed = 0.0
-    for period in range(len(level)):
-        for node in range(node_start[period], node_start[period + 1]):
-            if previous[node] < 0:
-                image[node] -= prior * level[period]
-                level_image[period] -= prior * direction[node]
-                mixed -= 2.0 * prior * level[period] * direction[node]
-    return mixed
-
-
-@kernel
-def _factorise(
-    spans: Longs, previous: Ints, following: Ints, degree: Floats, link: Floats, prior: float,
-    lives: _Lives,
-) -> None:  # fmt: skip
-    """LDL' of the lives' tridiagonal blocks, in the form of a filter: nothing cancels."""
-    past, future, inverse, factor, ahead = lives
-    for span in range(len(spans)):
-        for node in range(spans[span, 0], spans[span, 1]):
-            before = previous[node]
-            # `inverse` holds what is known so far until its node is followed.
-            if before < 0:
-                past[node], factor[node] = node, 0.0
-                known = degree[node] + prior
-            else:
-                past[node] = before
-                factor[node] = link[node] / (link[node] + inverse[before])
-                known = degree[node] + factor[node] * inverse[before]
-                inverse[before] = 1.0 / (inverse[before] + link[node])
-                future[before], ahead[before] = node, factor[node]
-            inverse[node] = known
-    for span in range(len(spans)):
-        for node in range(spans[span, 0], spans[span, 1]):
-            if following[node] < 0:
-                inverse[node] = 1.0 / inverse[node]
-                future[node], ahead[node] = node, 0.0
-
-
-_BLOCK = 512
-"""So many nodes are gone through at once: their numbers stay in the nearest cache."""
-
-
-@vector_kernel
-def _go(
-    length: float, direction: Floats, image: Floats, x: Floats, residual: Floats, begin: int,
-    end: int,
-) -> None:  # fmt: skip
-    for node in range(begin, end):
-        x[node] += length * direction[node]
-        residual[node] -= length * image[node]
-
-
-@vector_kernel
-def _sum_of_products(a: Floats, b: Floats, begin: int, end: int) -> float:
-    total = 0.0
-    for node in range(begin, end):
-        total += a[node] * b[node]
-    return total
-
-
-@fused_kernel
-def _advance(
-    spans: Longs, lives: _Lives, length: float, direction: Floats, image: Floats, x: Floats,
-    residual: Floats, z: Floats,
-) -> float:  # fmt: skip
-    past, future, inverse, factor, ahead = lives
-    # forward along the lives
-    for span in range(len(spans)):
-        for begin in range(spans[span, 0], spans[span, 1], _BLOCK):
-            end = min(begin + _BLOCK, spans[span, 1])
-            _go(length, direction, image, x, residual, begin, end)
-            for place in range(begin, end):
-                node = np.uint64(place)
-                z[node] = residual[node] + factor[node] * z[past[node]]
-    # and back
-    size = 0.0
-    for span in range(len(spans) - 1, -1, -1):
-        for end in range(spans[span, 1], spans[span, 0], -_BLOCK):
-            begin = max(end - _BLOCK, spans[span, 0])
-            for place in range(end - 1, begin - 1, -1):
-                node = np.uint64(place)
-                z[node] = z[node] * inverse[node] + ahead[node] * z[future[node]]
-            size += _sum_of_products(residual, z, begin, end)
-    return size

@@ -25,9 +25,16 @@ import numpy as np
 
 from milepost.errors import InputError, MilepostWarning
 from milepost.history.records import Floats, Records
-from milepost.history.solver.conjugate import InParallel, Ranges, call, largest
+from milepost.history.solver.conjugate import (
+    InParallel,
+    Ranges,
+    Room,
+    call,
+    largest,
+    room_of,
+)
 from milepost.history.solver.newton import Learning, Linear, Step, linear_model, newton_step
-from milepost.history.ttt.graph import Chains, Graph, Notes, Sums, no_sums
+from milepost.history.ttt.graph import Chains, Graph, Notes, Sums, clear_sums, no_sums
 from milepost.history.ttt.state import SkillModel
 from milepost.history.ttt.told import Told, move_era
 from milepost.io.progress import Progress, Report
@@ -181,12 +188,12 @@ def _converge(
     distances: list[float] = []
     before: Floats | None = None
     notes = _notes(state)
-    room = np.empty((4, state.records.nodes))
+    room = room_of(state.graph, len(ranges))
     for number in range(1, max_sweeps + 1):
         skipped = _sweep(state, ranges, in_parallel, notes, first=number == 1)
         after = state.snapshot()
         if before is not None:
-            changes.append(float(np.max(np.abs(after - before))))
+            changes.append(largest(np.subtract(after, before, out=before)))
         before = after
         ahead = still_to_go(changes)
         # A step is found well where it may be the last one, roughly where it cannot be.
@@ -232,8 +239,7 @@ def _sweep(
     borders = [begin for begin, _ in ranges[1:]]
     ways: list[Callable[..., int]] = [state.forward, state.backward]
     if notes is not None:
-        for array in notes.sums:
-            array[:] = 0.0
+        in_parallel([call(clear_sums, state.graph, *part, notes.sums) for part in ranges])
 
     def go(ways: Sequence[Callable[..., int]], notes: Notes | None = None) -> None:
         def task(place: int) -> Callable[[], None]:
@@ -257,7 +263,7 @@ def _sweep(
 
 def _newton(
     state: SweepState, learning: Learning, ranges: Ranges, in_parallel: InParallel, enough: float,
-    notes: Notes | None, room: Floats | None = None,
+    notes: Notes | None, room: Room | None = None,
 ) -> Step:  # fmt: skip
     model = state.model
     # The newcomers' level moves whole eras: its equations are stiffer and need more care.

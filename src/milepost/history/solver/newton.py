@@ -21,11 +21,12 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from milepost.history.records import Floats, Ints
+from milepost.history.records import Floats
 from milepost.history.solver.conjugate import (
     InParallel,
     Paths,
     Ranges,
+    Room,
     System,
     call,
     path_links,
@@ -89,7 +90,7 @@ class State(Protocol):
 def newton_step(
     state: State, *, sigma: float, beta: float, tau: float, clock: Floats, learning: Learning,
     ranges: Ranges, in_parallel: InParallel, accuracy: float = 1e-4, enough: float = np.inf,
-    notes: Notes | None = None, room: Floats | None = None,
+    notes: Notes | None = None, room: Room | None = None,
 ) -> Step:  # fmt: skip
     """Return the distance from the present means to those of the fixed point.
 
@@ -113,16 +114,16 @@ def newton_step(
         The games' stand-ins as the last visit noted them, which are used up; `None` = they are
         worked out anew.
     room
-        See `milepost.history.solver.conjugate.solve`: the step lies there until the next one.
+        What one step leaves to the next; its own answer lies there until then. `None` = nothing.
     """
     periods = len(clock)
     linear = linear_model(
         state, sigma=sigma, beta=beta, tau=tau, clock=clock, learning=learning, ranges=ranges,
-        in_parallel=in_parallel, notes=notes,
+        in_parallel=in_parallel, notes=notes, spans=None if room is None else room.spans,
     )  # fmt: skip
     found = solve(
         linear.system, linear.pull, linear.path_pull, accuracy=accuracy, rough=ROUGH,
-        enough=enough, room=room,
+        enough=enough, room=None if room is None else room.rows,
     )  # fmt: skip
     level, advantage, era = np.split(found.paths, [periods, 2 * periods])
     return Step(found.skills, level, advantage, era, found.iterations, found.residual)
@@ -142,23 +143,31 @@ class Linear(NamedTuple):
 def linear_model(
     state: State, *, sigma: float, beta: float, tau: float, clock: Floats, learning: Learning,
     ranges: Ranges, in_parallel: InParallel, notes: Notes | None = None,
+    spans: list[Longs] | None = None,
 ) -> Linear:  # fmt: skip
     """Return the equations of a Newton step: see `newton_step`."""
     graph, told = state.graph, state.told
     nodes, periods = len(graph.previous), len(clock)
-    means = state.chains.belief[:, 1] / state.chains.belief[:, 0]
+    means, link = np.empty(nodes), np.empty(nodes)
+    # A drift of zero ties nodes together; 1e-12 beta² is that tie to all digits that matter here,
+    # and loose enough that rounding leaves the rest its digits.
+    least = 1e-12 * beta**2
+    in_parallel([
+        call(_begin, graph, *part, state.chains.belief, tau**2, least, means, link)
+        for part in ranges
+    ])  # fmt: skip
     if notes is None:
         curvature, sums = np.empty(len(graph.first)), no_sums(nodes, periods)
         in_parallel([call(state.linearise, *part, means, curvature, sums) for part in ranges])
     else:
         curvature, sums = notes
         in_parallel([call(settle, graph, *part, means, notes) for part in ranges])
-    # A drift of zero ties nodes together; 1e-12 beta² is that tie to all digits that matter here,
-    # and loose enough that rounding leaves the rest its digits.
-    link = 1.0 / np.maximum(tau**2 * graph.elapsed, 1e-12 * beta**2)
     prior = 1.0 / sigma**2
-    _pull_of_lives(graph.previous, graph.node_start, means, state.level, link, prior, sums.pull)
-    paths = _paths(graph, clock, learning)
+    in_parallel([
+        call(_pull_of_lives, graph, *part, means, state.level, link, prior, sums.pull)
+        for part in ranges
+    ])  # fmt: skip
+    paths = _paths(graph, clock, learning, counted=told is not None)
     right = [
         _level_pull(graph, paths, prior, means, state.level),
         _advantage_pull(paths, sums.lead_pull, state.advantage),
@@ -170,7 +179,7 @@ def linear_model(
         right.append(_era_pull(told, force))
     system = System(
         graph, curvature, sums.degree, sums.lead_degree, link, prior, paths, ranges, in_parallel,
-        told,
+        told, spans,
     )  # fmt: skip
     return Linear(system, sums.pull, np.concatenate(right))
 
@@ -181,14 +190,19 @@ def _era_pull(told: Told, force: Floats) -> Floats:
     return np.asarray(told.by_period(force) - path_product(told.era_link, told.era))
 
 
-def _paths(graph: Graph, clock: Floats, learning: Learning) -> Paths:
+def _paths(graph: Graph, clock: Floats, learning: Learning, *, counted: bool) -> Paths:
+    """The paths; newcomers are counted where that is asked for, or their level is learned."""
+    newcomers = np.zeros(len(clock))
+    if counted or learning.level_drift > 0.0:
+        new = (graph.previous < 0).astype(np.float64)
+        newcomers = np.add.reduceat(new, graph.node_start[:-1])
     by_period = learning.advantage == "by-period"
     gaps = np.diff(clock)
     return Paths(
         levelling=learning.level_drift > 0.0,
         leading=learning.advantage is not None,
         by_period=by_period,
-        newcomers=np.add.reduceat((graph.previous < 0).astype(np.float64), graph.node_start[:-1]),
+        newcomers=newcomers,
         level_link=path_links(gaps, learning.level_drift),
         lead_link=path_links(gaps, learning.advantage_drift if by_period else 0.0),
         lead_prior=1.0 / learning.advantage_prior,
@@ -215,17 +229,31 @@ def _advantage_pull(paths: Paths, lead_pull: Floats, advantage: Floats) -> Float
 
 
 @kernel
+def _begin(
+    graph: Graph, begin: int, end: int, belief: Floats, drift: float, least: float, means: Floats,
+    link: Floats,
+) -> None:  # fmt: skip
+    """Write the means of the nodes of some periods, and how firmly each is tied to the last one."""
+    for node in range(graph.node_start[begin], graph.node_start[end]):
+        means[node] = belief[node, 1] / belief[node, 0]
+        link[node] = 1.0 / max(drift * graph.elapsed[node], least)
+
+
+@kernel
 def _pull_of_lives(
-    previous: Ints, node_start: Longs, means: Floats, level: Floats, link: Floats, prior: float,
+    graph: Graph, begin: int, end: int, means: Floats, level: Floats, link: Floats, prior: float,
     pull: Floats,
 ) -> None:  # fmt: skip
-    """Add what the prior and the drift pull each node by."""
-    for period in range(len(node_start) - 1):
-        for node in range(node_start[period], node_start[period + 1]):
-            before = previous[node]
-            if before < 0:
-                pull[node] -= prior * (means[node] - level[period])
-            else:
-                force = link[node] * (means[node] - means[before])
-                pull[node] -= force
-                pull[before] += force
+    """Add what the prior and the drift pull the nodes of some periods by."""
+    previous, following = graph.previous, graph.following
+    for period in range(begin, end):
+        for place in range(graph.node_start[period], graph.node_start[period + 1]):
+            node = np.uint64(place)
+            # Where there is no neighbour in time the node itself stands there: no force, and no
+            # branch that nobody could foresee.
+            before = node if previous[node] < 0 else np.uint64(previous[node])
+            after = node if following[node] < 0 else np.uint64(following[node])
+            here = means[node]
+            hold = prior if before == node else 0.0
+            force = link[after] * (means[after] - here) - link[node] * (here - means[before])
+            pull[node] += force - hold * (here - level[period])

@@ -19,14 +19,30 @@ import math
 
 import numpy as np
 
-from milepost.history.numerics.gaussians import log_below, log_z_parts
+from milepost.history.numerics.gaussians import (
+    draws_in_table,
+    log_below,
+    log_z_parts,
+    log_z_parts_of_two,
+    wins_in_table,
+)
+from milepost.history.numerics.lanes import (
+    Pair,
+    both_above,
+    firsts,
+    pair,
+    pair_at,
+    parts,
+    roots,
+    seconds,
+)
 from milepost.history.records import Floats
 from milepost.history.ttt.draw_factors import between_derivatives, greater_log_z, through_noise
 from milepost.history.ttt.graph import Chains, Graph
 from milepost.history.ttt.own_margins import TTTDState
 from milepost.history.ttt.own_passes import both_factors
 from milepost.history.ttt.state import TTTState
-from milepost.kernels import fused_kernel, kernel
+from milepost.kernels import fused_kernel, inner_kernel, kernel
 
 
 def ttt_log_evidence(state: TTTState) -> float:
@@ -112,37 +128,97 @@ def _games_part(
     for period in range(len(graph.game_start) - 1):
         lost = 0.0
         part = 0.0
-        for place in range(graph.game_start[period], graph.game_start[period + 1]):
+        place, end = graph.game_start[period], graph.game_start[period + 1]
+        while place < end:
             game = np.uint64(place)
-            i, j = first[game], second[game]
-            weight = weights[game] if len(weights) else 1.0
-            own = min(weight, 1.0)
-            pi_i = belief[i, 0] - own * message[game, 0]
-            tau_i = belief[i, 1] - own * message[game, 1]
-            pi_j = belief[j, 0] - own * message[game, 2]
-            tau_j = belief[j, 1] - own * message[game, 3]
-            v_i, v_j = 1.0 / pi_i, 1.0 / pi_j
-            m_i, m_j = tau_i * v_i, tau_j * v_j
-            scale = 1.0 / math.sqrt(v_i + v_j + noise)
-            t = (m_i - m_j + advantage[period] * mover[game]) * scale
-            exponent, over = log_z_parts(t, margin * scale, drawn[game])
-            # minus what both messages change (`log_partition_change`), all logarithms in one
-            more_i, more_j = message[game, 0], message[game, 2]
-            news_i, news_j = message[game, 1] - more_i * m_i, message[game, 3] - more_j * m_j
-            moved = m_i * (message[game, 1] + news_i) + m_j * (message[game, 3] + news_j)
-            moved += news_i * news_i / (pi_i + more_i) + news_j * news_j / (pi_j + more_j)
-            grown_i, grown_j = 1.0 + more_i * v_i, 1.0 + more_j * v_j
-            # An improper belief has no logarithm: two of them must not make a proper one.
-            grown = grown_i * grown_j if grown_i > 0.0 else np.nan
-            moved += math.log(over * over / grown)
-            log_z = exponent - 0.5 * moved
+            place += 1
+            known, log_z = False, 0.0
+            if place < end and not len(weights) and drawn[game] == drawn[place]:
+                other = np.uint64(place)
+                known, log_z = _log_z_of_two(
+                    pair_at(belief, first[game], 0), pair_at(belief, second[game], 0),
+                    pair_at(belief, first[other], 0), pair_at(belief, second[other], 0),
+                    pair_at(message, game, 0), pair_at(message, game, 2),
+                    pair_at(message, other, 0), pair_at(message, other, 2),
+                    advantage[period] * mover[game], advantage[period] * mover[other],
+                    drawn[game], margin, noise,
+                )  # fmt: skip
+            if known:
+                place += 1
+            else:
+                weight = weights[game] if len(weights) else 1.0
+                log_z = weight * _log_z_of_one(
+                    pair_at(belief, first[game], 0), pair_at(belief, second[game], 0),
+                    pair_at(message, game, 0), pair_at(message, game, 2), min(weight, 1.0),
+                    advantage[period] * mover[game], drawn[game], margin, noise,
+                )  # fmt: skip
             # Millions of terms: compensated summation (Kahan) keeps them all.
-            term = weight * log_z - lost
+            term = log_z - lost
             after = part + term
             lost = (after - part) - term
             part = after
         total += part
     return total
+
+
+@inner_kernel
+def _log_z_of_one(
+    belief_i: Pair, belief_j: Pair, to_i: Pair, to_j: Pair, own: float, lead: float, drawn: bool,
+    margin: float, noise: float,
+) -> float:  # fmt: skip
+    """Log Z of a game, minus what its messages change."""
+    (pi_i, tau_i), (pi_j, tau_j) = parts(belief_i - own * to_i), parts(belief_j - own * to_j)
+    (more_i, push_i), (more_j, push_j) = parts(to_i), parts(to_j)
+    v_i, v_j = 1.0 / pi_i, 1.0 / pi_j
+    m_i, m_j = tau_i * v_i, tau_j * v_j
+    scale = 1.0 / math.sqrt(v_i + v_j + noise)
+    exponent, over = log_z_parts((m_i - m_j + lead) * scale, margin * scale, drawn)
+    # minus what both messages change (`log_partition_change`), all logarithms in one
+    news_i, news_j = push_i - more_i * m_i, push_j - more_j * m_j
+    moved = m_i * (push_i + news_i) + m_j * (push_j + news_j)
+    moved += news_i * news_i / (pi_i + more_i) + news_j * news_j / (pi_j + more_j)
+    grown_i, grown_j = 1.0 + more_i * v_i, 1.0 + more_j * v_j
+    # An improper belief has no logarithm: two of them must not make a proper one.
+    grown = grown_i * grown_j if grown_i > 0.0 else np.nan
+    moved += math.log(over * over / grown)
+    return exponent - 0.5 * moved
+
+
+@inner_kernel
+def _log_z_of_two(
+    belief_i: Pair, belief_j: Pair, belief_k: Pair, belief_m: Pair, to_i: Pair, to_j: Pair,
+    to_k: Pair, to_m: Pair, lead_1: float, lead_2: float, drawn: bool, margin: float, noise: float,
+) -> tuple[bool, float]:  # fmt: skip
+    """The sum of `_log_z_of_one` over two games of one kind (i against j, k against m).
+
+    Before it, whether they are as usual; if not, there is no sum.
+    """
+    of_i, of_j, of_k, of_m = belief_i - to_i, belief_j - to_j, belief_k - to_k, belief_m - to_m
+    pi_1, tau_1, pi_2, tau_2 = (
+        firsts(of_i, of_k), seconds(of_i, of_k), firsts(of_j, of_m), seconds(of_j, of_m),
+    )  # fmt: skip
+    more_1, push_1, more_2, push_2 = (
+        firsts(to_i, to_k), seconds(to_i, to_k), firsts(to_j, to_m), seconds(to_j, to_m),
+    )  # fmt: skip
+    all_1, all_2 = pi_1 + more_1, pi_2 + more_2
+    proper = both_above(pi_1, 0.0) and both_above(pi_2, 0.0)
+    if not (proper and both_above(all_1, 0.0) and both_above(all_2, 0.0)):
+        return False, 0.0
+    # one over a product of two serves both
+    p, shrunk = pi_1 * pi_2, 1.0 / (all_1 * all_2)
+    inverse = 1.0 / p
+    m_1, m_2 = tau_1 * (pi_2 * inverse), tau_2 * (pi_1 * inverse)
+    scale = 1.0 / roots((pi_1 + pi_2) * inverse + noise)
+    t, alpha = (m_1 - m_2 + pair(lead_1, lead_2)) * scale, margin * scale
+    x = t if drawn else t - alpha
+    if not (draws_in_table(t, alpha) if drawn else wins_in_table(x)):
+        return False, 0.0
+    exponent, over = log_z_parts_of_two(x, alpha, drawn)
+    news_1, news_2 = push_1 - more_1 * m_1, push_2 - more_2 * m_2
+    moved = m_1 * (push_1 + news_1) + m_2 * (push_2 + news_2)
+    moved = moved + (news_1 * news_1 * all_2 + news_2 * news_2 * all_1) * shrunk
+    (one, other), (log_1, log_2) = parts(exponent - 0.5 * moved), parts(over * over * (p * shrunk))
+    return True, one + other - 0.5 * math.log(log_1 * log_2)
 
 
 def ttt_d_log_evidence(state: TTTDState) -> float:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from milepost.history.numerics.lanes import chosen, pair, pair_at, parts, set_pair
 from milepost.history.records import Floats, Ints, Records
 from milepost.kernels import kernel
 
@@ -90,6 +91,16 @@ def no_sums(nodes: int, periods: int) -> Sums:
     return Sums(np.zeros(nodes), np.zeros(nodes), np.zeros(periods), np.zeros(periods))
 
 
+@kernel
+def clear_sums(graph: Graph, begin: int, end: int, sums: Sums) -> None:
+    """Let the sums of some periods be those of no games."""
+    low, high = graph.node_start[begin], graph.node_start[end]
+    sums.degree[low:high] = 0.0
+    sums.pull[low:high] = 0.0
+    sums.lead_degree[begin:end] = 0.0
+    sums.lead_pull[begin:end] = 0.0
+
+
 def graph_of(records: Records) -> Graph:
     """Return the arrays of the records that the kernels need."""
     return Graph(
@@ -115,38 +126,43 @@ def receive_past(
     `precision` and `mean` are the prior of players who appear for the first time; `drift` is the
     variance a unit of time adds.
     """
-    for node in range(graph.node_start[period], graph.node_start[period + 1]):
-        before = graph.previous[node]
-        if before < 0:
-            pi, tau = precision, precision * mean
-        elif before >= low:
-            pi = chains.belief[before, 0] - chains.backward[before, 0]
-            tau = chains.belief[before, 1] - chains.backward[before, 1]
-            shrink = 1.0 / (1.0 + pi * drift * graph.elapsed[node])
-            pi, tau = pi * shrink, tau * shrink
-        else:
+    belief, forward, backward = chains
+    previous, elapsed = graph.previous, graph.elapsed
+    prior = pair(precision, precision * mean)
+    for place in range(graph.node_start[period], graph.node_start[period + 1]):
+        node = np.uint64(place)
+        before = previous[node]
+        if 0 <= before < low:
             continue
-        chains.belief[node, 0] += pi - chains.forward[node, 0]
-        chains.belief[node, 1] += tau - chains.forward[node, 1]
-        chains.forward[node, 0] = pi
-        chains.forward[node, 1] = tau
+        # Nobody could foresee who is new: both ways are gone, and one is taken.
+        source = node if before < 0 else np.uint64(before)
+        past = pair_at(belief, source, 0) - pair_at(backward, source, 0)
+        pi, _ = parts(past)
+        shrink = 1.0 / (1.0 + pi * drift * elapsed[node])
+        news = chosen(before < 0, prior, past * shrink)
+        set_pair(belief, node, 0, pair_at(belief, node, 0) + (news - pair_at(forward, node, 0)))
+        set_pair(forward, node, 0, news)
 
 
 @kernel
 def receive_future(graph: Graph, chains: Chains, period: int, high: int, drift: float) -> None:
     """Bring the backward messages of a period's nodes up to date; those from `high` on stay."""
-    for node in range(graph.node_start[period], graph.node_start[period + 1]):
-        after = graph.following[node]
-        if after < 0 or after >= high:
+    belief, forward, backward = chains
+    following, elapsed = graph.following, graph.elapsed
+    for place in range(graph.node_start[period], graph.node_start[period + 1]):
+        node = np.uint64(place)
+        after = following[node]
+        if after >= high:
             continue
-        pi = chains.belief[after, 0] - chains.forward[after, 0]
-        tau = chains.belief[after, 1] - chains.forward[after, 1]
-        shrink = 1.0 / (1.0 + pi * drift * graph.elapsed[after])
-        pi, tau = pi * shrink, tau * shrink
-        chains.belief[node, 0] += pi - chains.backward[node, 0]
-        chains.belief[node, 1] += tau - chains.backward[node, 1]
-        chains.backward[node, 0] = pi
-        chains.backward[node, 1] = tau
+        # As in `receive_past`; whoever plays no more keeps what he has (of another slice, or none).
+        source = node if after < 0 else np.uint64(after)
+        future = pair_at(belief, source, 0) - pair_at(forward, source, 0)
+        pi, _ = parts(future)
+        shrink = 1.0 / (1.0 + pi * drift * elapsed[source])
+        old = pair_at(backward, node, 0)
+        news = chosen(after < 0, old, future * shrink)
+        set_pair(belief, node, 0, pair_at(belief, node, 0) + (news - old))
+        set_pair(backward, node, 0, news)
 
 
 @kernel
@@ -168,7 +184,8 @@ def exchange(graph: Graph, chains: Chains, borders: Longs, drift: float) -> None
             slice_start = borders[ahead]
             ahead += 1
         before = graph.previous[node]
-        if before < 0 or before >= slice_start:
+        # One question instead of two: -1 is greater than all nodes if it has no sign.
+        if np.uint32(before) >= slice_start:
             continue
         gap = drift * graph.elapsed[node]
         pi = chains.belief[before, 0] - chains.backward[before, 0]

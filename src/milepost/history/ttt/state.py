@@ -30,7 +30,7 @@ from milepost.history.ttt.graph import (
     receive_past,
     shift_chains,
 )
-from milepost.history.ttt.passes import linearise, pass_and_note, pass_games, pass_weighted
+from milepost.history.ttt.passes import linearise, pass_games, pass_weighted
 from milepost.history.ttt.told import Told, hold_still, pass_on
 from milepost.kernels import kernel
 
@@ -153,11 +153,12 @@ def _pass(
         )  # fmt: skip
     # Whether there are notes is known when this is compiled.
     if notes is None:
-        return pass_games(
+        skipped, _, _ = pass_games(
             graph.first, graph.second, graph.drawn, graph.mover, belief, message, begin, end, step,
-            margin, noise, advantage,
+            margin, noise, advantage, None, None, None,
         )  # fmt: skip
-    skipped, lead_degree, lead_pull = pass_and_note(
+        return skipped
+    skipped, lead_degree, lead_pull = pass_games(
         graph.first, graph.second, graph.drawn, graph.mover, belief, message, begin, end, step,
         margin, noise, advantage, notes.curvature, notes.sums.degree, notes.sums.pull,
     )  # fmt: skip
