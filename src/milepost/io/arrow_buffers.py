@@ -27,6 +27,16 @@ def read_only(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return view
 
 
+def unfilled(shape: int | tuple[int, ...], dtype: Any) -> npt.NDArray[Any]:
+    """Return an array that is not filled yet, out of the memory that Arrow keeps at hand.
+
+    A large new array of NumPy's comes from the system page by page, each time.
+    """
+    kind = np.dtype(dtype)
+    count = int(np.prod(shape))
+    return np.frombuffer(pa.allocate_buffer(count * kind.itemsize), kind, count).reshape(shape)
+
+
 def starts_of(lengths: npt.NDArray[Any]) -> Longs:
     """Return where each of some stretches begins, and where the last one ends."""
     starts = np.zeros(len(lengths) + 1, dtype=np.int64)

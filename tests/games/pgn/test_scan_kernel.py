@@ -112,9 +112,16 @@ def test_scan_is_loaded_for_long_inputs_only(
 ) -> None:
     path = tmp_path / "games.pgn"
     path.write_bytes(ONE)
+    assert blocks.WORTH_BESIDE_NUMBA < blocks.WORTH_COMPILED
     with compiled(False):
         list(cut_chunks(find_sources([path]), Reading()))
         assert NAME not in sys.modules
-        monkeypatch.setattr(blocks, "WORTH_COMPILED", 1)
+        # Numba itself is there, so that less is enough.
+        monkeypatch.setitem(sys.modules, "numba", sys)
+        monkeypatch.setattr(blocks, "WORTH_BESIDE_NUMBA", 1)
         list(cut_chunks(find_sources([path]), Reading()))
         assert NAME in sys.modules
+    with compiled(False), monkeypatch.context() as patched:
+        patched.delitem(sys.modules, "numba")
+        list(cut_chunks(find_sources([path]), Reading()))
+        assert NAME not in sys.modules

@@ -24,6 +24,7 @@ from milepost.io.arrow_buffers import (
     number_column,
     starts_of,
     text_arrays,
+    unfilled,
 )
 from milepost.tables import CONTEXT, OPTION
 
@@ -156,7 +157,8 @@ def _describe_all(
     The moves are given twice: as lists, for what the kernel cannot read, and as the kernel reads
     them (see `milepost.analysis.spreads.option_kernel.describe`).
     """
-    table = np.zeros((len(KINDS_OF_MOVE), int(starts[-1])), dtype=np.float32)
+    table = unfilled((len(KINDS_OF_MOVE), int(starts[-1])), np.float32)
+    table[:] = 0
     about = np.zeros((3, len(positions)))
     if describe(positions, texts, starts, last, own, table, about):
         of_turns = _columns_of_turns(*about)

@@ -21,18 +21,28 @@ Counts = npt.NDArray[np.float64]
 Texts = tuple[Bytes, Longs, Longs]
 
 _PAWN, _KNIGHT, _BISHOP, _ROOK, _QUEEN, _KING = 1, 2, 3, 4, 5, 6
-_WORTH = np.array([0, 1, 3, 3, 5, 9, 100])
+_WORTHS = np.array([0, 1, 3, 3, 5, 9, 100], dtype=np.int8)
 _LETTERS = np.zeros(128, dtype=np.int8)
 for _place, _letter in enumerate("PNBRQK", 1):
     _LETTERS[ord(_letter)] = _place
     _LETTERS[ord(_letter.lower())] = -_place
-_KNIGHT_FILES = np.array([1, 2, 2, 1, -1, -2, -2, -1])
-_KNIGHT_RANKS = np.array([2, 1, -1, -2, -2, -1, 1, 2])
 _BITS = np.left_shift(np.uint64(1), np.arange(64, dtype=np.uint64))
+_NOWHERE = np.uint64(0)
 # Straight ways first, then the slanting ones.
 _WAY_FILES = np.array([0, 0, 1, -1, 1, 1, -1, -1])
 _WAY_RANKS = np.array([1, -1, 0, 0, 1, -1, 1, -1])
-_NEAR = 0.5 ** np.arange(8)
+_WAY_SQUARES = 8 * _WAY_RANKS + _WAY_FILES
+_NEAR = (0.5 ** np.arange(8)).astype(np.float32)
+_SEVENTHS = (np.arange(8) / 7).astype(np.float32)
+_THIRDS = (np.arange(-3, 4) / 3).astype(np.float32)
+"""What squares nearer to the centre count, from three farther to three nearer."""
+_CENTRE = np.array(
+    [max(abs(2 * (square % 8) - 7), abs(2 * (square // 8) - 7)) // 2 for square in range(64)],
+    dtype=np.int8,
+)
+"""Squares from the centre."""
+_UNATTACKED = 127
+"""More than any man is worth."""
 
 
 def _ways() -> npt.NDArray[np.int8]:
@@ -48,6 +58,33 @@ def _ways() -> npt.NDArray[np.int8]:
 
 
 _WAY_TO = _ways()
+
+
+def _free_squares() -> npt.NDArray[np.int8]:
+    """Return how many squares lie between each square and the edge on each way."""
+    files, ranks = np.arange(64) % 8, np.arange(64) // 8
+    across, up = ({0: 8 + 0 * each, 1: 7 - each, -1: each} for each in (files, ranks))
+    ways = zip(_WAY_FILES.tolist(), _WAY_RANKS.tolist(), strict=True)
+    return np.array([np.minimum(across[f], up[r]) for f, r in ways], dtype=np.int8).T.copy()
+
+
+_FREE = _free_squares()
+
+
+def _leaps() -> npt.NDArray[np.int8]:
+    """Return the squares that a black pawn, a white one, a knight, a king attack; -1 = no more."""
+    wide = [(f, r) for f in (-2, -1, 1, 2) for r in (-2, -1, 1, 2) if abs(f) != abs(r)]
+    near = [(f, r) for f in (-1, 0, 1) for r in (-1, 0, 1) if f or r]
+    leaps = np.full((4, 64, 9), -1, dtype=np.int8)
+    for row, steps in enumerate(([(-1, -1), (1, -1)], [(-1, 1), (1, 1)], wide, near)):
+        for square in range(64):
+            reached = [(square % 8 + f, square // 8 + r) for f, r in steps]
+            there = [8 * r + f for f, r in reached if 0 <= f < 8 and 0 <= r < 8]
+            leaps[row, square, : len(there)] = there
+    return leaps
+
+
+_LEAPS = _leaps()
 
 
 def describe(
@@ -152,50 +189,46 @@ def read_board(letters: Bytes, begin: int, end: int, board: Men) -> tuple[int, i
 
 
 @kernel
-def _note(square: int, start: int, ours: bool, worth: int, least: Longs, guards: Guards) -> None:
-    if ours:
-        guards[square] |= _BITS[start]
-    elif least[square] == 0 or worth < least[square]:
-        least[square] = worth
-
-
-@kernel
-def _look_around(board: Men, side: int, least: Longs, guards: Guards) -> None:
+def _look_around(board: Men, side: int, least: Men, guards: Guards) -> None:
     """Note the worth of the least enemy that attacks each square, and who of us guards it."""
-    least[:] = 0
+    least[:] = _UNATTACKED
     guards[:] = 0
     for start in range(64):
-        if board[start] == 0:
+        piece = board[start]
+        if piece == 0:
             continue
-        file, rank, man = start & 7, start >> 3, abs(board[start])
-        ours, worth = board[start] * side > 0, _WORTH[man]
-        if man == _PAWN:
-            ahead = rank + (1 if board[start] > 0 else -1)
-            if 0 <= ahead < 8:
-                if file > 0:
-                    _note(8 * ahead + file - 1, start, ours, worth, least, guards)
-                if file < 7:
-                    _note(8 * ahead + file + 1, start, ours, worth, least, guards)
+        man, ours = abs(piece), piece * side > 0
+        worth, bit = _WORTHS[man], _BITS[start]
+        if _BISHOP <= man <= _QUEEN:
+            for way in range(4 if man == _BISHOP else 0, 4 if man == _ROOK else 8):
+                square, step = start, _WAY_SQUARES[way]
+                for _ in range(_FREE[start, way]):
+                    square += step
+                    if ours:
+                        guards[square] |= bit
+                    elif worth < least[square]:
+                        least[square] = worth
+                    if board[square] != 0:
+                        break
             continue
-        files = _KNIGHT_FILES if man == _KNIGHT else _WAY_FILES
-        ranks = _KNIGHT_RANKS if man == _KNIGHT else _WAY_RANKS
-        slides = man not in (_KNIGHT, _KING)
-        for way in range(4 if man == _BISHOP else 0, 4 if man == _ROOK else 8):
-            f, r = file + files[way], rank + ranks[way]
-            while 0 <= f < 8 and 0 <= r < 8:
-                _note(8 * r + f, start, ours, worth, least, guards)
-                if not slides or board[8 * r + f] != 0:
-                    break
-                f, r = f + files[way], r + ranks[way]
+        leaps = _LEAPS[int(piece > 0) if man == _PAWN else 2 if man == _KNIGHT else 3, start]
+        place = 0
+        while leaps[place] >= 0:
+            square = leaps[place]
+            if ours:
+                guards[square] |= bit
+            elif worth < least[square]:
+                least[square] = worth
+            place += 1
 
 
 @kernel
-def _in_danger(square: int, worth: int, leaving: int, least: Longs, guards: Guards) -> bool:
+def _in_danger(square: int, worth: int, leaving: int, least: Men, guards: Guards) -> bool:
     """Whether a lesser man attacks a square, or any man and none of ours defends it.
 
     The man on `leaving` does not defend, but stands in the way of others.
     """
-    if worth > 9 or least[square] == 0:
+    if worth > 9 or least[square] == _UNATTACKED:
         return False
     others = guards[square]
     if leaving >= 0:
@@ -247,6 +280,32 @@ def _is_attacked(board: Men, square: int, side: int) -> bool:
 
 
 @kernel
+def _look_from_king(board: Men, king: int, side: int) -> tuple[np.uint64, np.uint64, np.uint64]:
+    """Return what a king sees straight and aslant, and which of our men hide a line of attack."""
+    straight, slanting, hiding = _NOWHERE, _NOWHERE, _NOWHERE
+    for way in range(8):
+        square, step, hidden = king, _WAY_SQUARES[way], -1
+        for _ in range(_FREE[king, way]):
+            square += step
+            man = side * board[square]
+            if hidden >= 0:
+                if man != 0:
+                    if man in (_QUEEN, _ROOK if way < 4 else _BISHOP):
+                        hiding |= _BITS[hidden]
+                    break
+                continue
+            if way < 4:
+                straight |= _BITS[square]
+            else:
+                slanting |= _BITS[square]
+            if man < 0:
+                break
+            if man > 0:
+                hidden = square
+    return straight, slanting, hiding
+
+
+@kernel
 def _plainly_checks(board: Men, start: int, to: int, man: int, side: int, king: int) -> bool:
     """Whether a plain move attacks a king that was not attacked: the man that moves, or one behind.
 
@@ -294,12 +353,6 @@ def _gives_check(
 
 
 @kernel
-def _from_centre(square: int) -> int:
-    file, rank = square & 7, square >> 3
-    return max(3 - file, file - 4, 3 - rank, rank - 4)
-
-
-@kernel
 def _distance(one: int, two: int) -> int:
     return max(abs((one & 7) - (two & 7)), abs((one >> 3) - (two >> 3)))
 
@@ -329,12 +382,12 @@ def _count_men(board: Men, side: int) -> tuple[int, int, int]:
 
 
 @kernel
-def _describe(  # noqa: PLR0915 - in pieces it takes nearly twice as long
+def _describe(  # noqa: PLR0912, PLR0915 - in pieces it takes nearly twice as long
     fens: Bytes, fen_starts: Longs, moves: Bytes, begins: Longs, ends: Longs, starts: Longs,
     last: Bytes, last_starts: Longs, own: Bytes, own_starts: Longs, out: Floats, about: Counts,
 ) -> bool:  # fmt: skip
     board, after = np.zeros(64, dtype=np.int8), np.zeros(64, dtype=np.int8)
-    least, guards = np.zeros(64, dtype=np.int64), np.zeros(64, dtype=np.uint64)
+    least, guards = np.zeros(64, dtype=np.int8), np.zeros(64, dtype=np.uint64)
     for turn in range(len(fen_starts) - 1):
         begin, end = fen_starts[turn], fen_starts[turn + 1]
         side, ep_square, good = read_board(fens, begin, end, board)
@@ -345,6 +398,7 @@ def _describe(  # noqa: PLR0915 - in pieces it takes nearly twice as long
         about[2, turn] = _last_number(fens, begin, end)
         _look_around(board, side, least, guards)
         attacked = king >= 0 and guards[king] != 0
+        straight, slanting, hiding = _look_from_king(board, max(king, 0), side)
         _, last_to = _squares(last, last_starts[turn], last_starts[turn + 1])
         own_from, own_to = _squares(own, own_starts[turn], own_starts[turn + 1])
         for option in range(starts[turn], starts[turn + 1]):
@@ -358,39 +412,55 @@ def _describe(  # noqa: PLR0915 - in pieces it takes nearly twice as long
             man = abs(board[start])
             if man == 0:
                 continue
-            worth, taken = _WORTH[man], abs(board[to])
+            worth, taken = _WORTHS[man], abs(board[to])
             passing = man == _PAWN and to == ep_square and taken == 0
             passing = passing and (abs(to - start) == 7 or abs(to - start) == 9)
-            castles = man == _KING and (abs(start % 8 - to % 8) > 1 or board[to] == side * _ROOK)
+            castles = man == _KING and (
+                abs((start & 7) - (to & 7)) > 1 or board[to] == side * _ROOK
+            )
             takes = (taken != 0 or passing) and not castles
-            prize = 1 if passing else _WORTH[taken] if takes else 0
-            ranks = side * (to // 8 - start // 8)
-            out[0, option] = takes
-            out[1, option] = takes and to == last_to
-            out[2, option] = takes and prize == worth
+            prize = 1 if passing else _WORTHS[taken] if takes else 0
+            ranks = side * ((to >> 3) - (start >> 3))
+            if takes:
+                out[0, option] = 1.0
+                out[1, option] = to == last_to
+                out[2, option] = prize == worth
             if king >= 0 and to != king:
                 if attacked or passing or castles:
                     out[3, option] = _gives_check(
                         board, after, start, to, promoted, side, passing, castles, king
                     )
-                else:
+                elif promoted or hiding & _BITS[start] != _NOWHERE:
                     kind = promoted if promoted else man
                     out[3, option] = _plainly_checks(board, start, to, kind, side, king)
+                elif _BISHOP <= man <= _QUEEN:
+                    # Nothing that it leaves behind can check: it must see the king itself.
+                    along = straight if man != _BISHOP else _NOWHERE
+                    aslant = slanting if man != _ROOK else _NOWHERE
+                    out[3, option] = (along | aslant) & _BITS[to] != _NOWHERE
+                else:
+                    out[3, option] = _steps_to(man, to, king, side)
             out[4, option] = promoted > 0
-            out[5, option] = castles
-            out[6, option] = man == _PAWN
-            out[7, option] = man == _ROOK
-            out[8, option] = man == _QUEEN
-            out[9, option] = man == _KING and not castles
-            out[10, option] = max(ranks, 0) / 7 if man != _PAWN and not castles else 0.0
-            out[11, option] = max(-ranks, 0) / 7
-            out[12, option] = _distance(start, to) / 7 if _BISHOP <= man <= _QUEEN else 0.0
-            out[13, option] = _in_danger(start, worth, -1, least, guards)
-            out[14, option] = prize < worth and _in_danger(to, worth, start, least, guards)
+            if castles:
+                out[5, option] = 1.0
+            elif man == _PAWN:
+                out[6, option] = 1.0
+            elif man >= _ROOK:
+                out[3 + man, option] = 1.0
+            if ranks < 0:
+                out[11, option] = _SEVENTHS[-ranks]
+            elif man != _PAWN and not castles:
+                out[10, option] = _SEVENTHS[ranks]
+            if _BISHOP <= man <= _QUEEN:
+                out[12, option] = _SEVENTHS[_distance(start, to)]
+            if _in_danger(start, worth, -1, least, guards):
+                out[13, option] = 1.0
+            if prize < worth and _in_danger(to, worth, start, least, guards):
+                out[14, option] = 1.0
             if last_to >= 0:
                 out[15, option] = _NEAR[_distance(to, last_to)]
-            if own_to >= 0:
-                out[16, option] = start == own_to
-                out[17, option] = start == own_to and to == own_from
-            out[18, option] = (_from_centre(start) - _from_centre(to)) / 3
+            if start == own_to:
+                out[16, option] = 1.0
+                out[17, option] = to == own_from
+            out[18, option] = _THIRDS[3 + _CENTRE[start] - _CENTRE[to]]
     return True

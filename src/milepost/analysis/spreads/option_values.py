@@ -29,6 +29,7 @@ from milepost.io.arrow_buffers import (
     starts_of,
     text_arrays,
     text_column,
+    unfilled,
 )
 from milepost.kernels import kernel
 
@@ -128,8 +129,8 @@ class Options:
         starts, levels_at = starts_of(widths), starts_of(levels)
         values_at = starts_of(widths * levels)
         count, said = int(starts[-1]), int(values_at[-1])
-        views, values = np.empty((count, 16), dtype=np.uint8), np.empty(count)
-        by_depth, known = np.empty(said), np.full(said // 8 + 1, 255, dtype=np.uint8)
+        views, values = unfilled((count, 16), np.uint8), np.empty(count)
+        by_depth, known = unfilled(said, np.float64), np.full(said // 8 + 1, 255, dtype=np.uint8)
         shallow = np.zeros(count // 8 + 1, dtype=np.uint8)
         inner_at = np.empty(int(levels_at[-1]) + 1, dtype=np.int64)
         short = _write(
@@ -279,6 +280,41 @@ def _unfit() -> TableError:
 
 
 @kernel
+def _most_options(starts: Longs) -> int:
+    """Return how many options the turn with most of them has."""
+    most = 0
+    for turn in range(len(starts) - 1):
+        most = max(most, starts[turn + 1] - starts[turn])
+    return most
+
+
+@kernel
+def _all_bits(bits: Bytes, begin: int, end: int, value: int) -> bool:
+    """Whether all bits between two places are the same: 1 or 0."""
+    while begin < end and begin & 7:
+        if (bits[begin >> 3] >> (begin & 7)) & 1 != value:
+            return False
+        begin += 1
+    for byte in range(begin >> 3, end >> 3):
+        if bits[byte] != 255 * value:
+            return False
+    for place in range(max(begin, end - (end & 7)), end):
+        if (bits[place >> 3] >> (place & 7)) & 1 != value:
+            return False
+    return True
+
+
+@kernel
+def _is_plain(
+    cp_known: Bytes, of_cp: int, mate_known: Bytes, of_mate: int, count: int
+) -> bool:  # fmt: skip
+    """Whether some consecutive values are all centipawns, as nearly all are."""
+    return (len(cp_known) == 0 or _all_bits(cp_known, of_cp, of_cp + count, 1)) and (
+        len(mate_known) > 0 and _all_bits(mate_known, of_mate, of_mate + count, 0)
+    )
+
+
+@kernel
 def _read_level(
     limits: tuple[int, int], width: int, cp: npt.NDArray[np.int32], cp_known: Bytes, cp_shift: int,
     of_cp: int, mate: npt.NDArray[np.int16], mate_known: Bytes, mate_shift: int, of_mate: int,
@@ -340,9 +376,7 @@ def _order(
     """Fill the last five arrays; return what is wrong."""
     cp_at, cp_lists, cp, cp_known, cp_shift = all_cp
     mate_at, mate_lists, mate, mate_known, mate_shift = all_mates
-    widest = 0
-    for turn in range(len(rows)):
-        widest = max(widest, starts[turn + 1] - starts[turn])
+    widest = _most_options(starts)
     said, final = np.empty(widest), np.empty(widest)
     deepest, place_of = np.empty(widest, dtype=np.int64), np.empty(widest, dtype=np.int64)
     for turn in range(len(rows)):
@@ -405,17 +439,17 @@ def _write(
     """Write the options of some turns as columns; return whether all moves are short texts."""
     cp_at, cp_lists, cp, cp_known, cp_shift = all_cp
     mate_at, mate_lists, mate, mate_known, mate_shift = all_mates
-    widest = 0
-    for place in range(len(turns)):
-        widest = max(widest, starts[place + 1] - starts[place])
-    said = np.empty(widest)
+    widest = _most_options(starts)
+    said, sources = np.empty(widest), np.empty(widest, dtype=np.int64)
+    most = limits[1]
     short = True
     inner_at[0] = 0
     for place in range(len(turns)):
         row, begin, old = rows[place], starts[place], old_starts[turns[place]]
-        width = starts[place + 1] - begin
+        width, levels = starts[place + 1] - begin, levels_at[place + 1] - levels_at[place]
         for option in range(width):
             at, move = begin + option, order[old + option]
+            sources[option] = move - moves_at[row]
             values[at] = old_values[old + option]
             if old_shallow[old + option]:
                 shallow[at >> 3] |= 1 << (at & 7)
@@ -426,17 +460,26 @@ def _write(
             for letter in range(min(length, _SHORT)):
                 views[at, 4 + letter] = letters[first + letter]
         at = values_at[place]
-        for level in range(levels_at[place + 1] - levels_at[place]):
-            of_cp, of_mate = cp_lists[cp_at[row] + level], mate_lists[mate_at[row] + level]
-            _read_level(
-                limits, width, cp, cp_known, cp_shift, of_cp, mate, mate_known, mate_shift, of_mate,
-                said,
-            )  # fmt: skip
-            for option in range(width):
-                value = said[order[old + option] - moves_at[row]]
-                by_depth[at] = value
-                if np.isnan(value):
-                    known[at >> 3] &= 255 - (1 << (at & 7))
-                at += 1
+        of_cp, of_mate = cp_lists[cp_at[row]], mate_lists[mate_at[row]]
+        # The lists of an evaluation lie one behind the other, all as wide as it has moves.
+        plain = _is_plain(
+            cp_known, of_cp + cp_shift, mate_known, of_mate + mate_shift, levels * width
+        )
+        for level in range(levels):
+            if plain:
+                for option in range(width):
+                    said_cp = int(cp[of_cp + sources[option]])
+                    by_depth[at + option] = min(max(said_cp, -most), most) / 100.0
+            else:
+                _read_level(
+                    limits, width, cp, cp_known, cp_shift, of_cp, mate, mate_known, mate_shift,
+                    of_mate, said,
+                )  # fmt: skip
+                for option in range(width):
+                    value = said[sources[option]]
+                    by_depth[at + option] = value
+                    if np.isnan(value):
+                        known[(at + option) >> 3] &= 255 - (1 << ((at + option) & 7))
+            at, of_cp, of_mate = at + width, of_cp + width, of_mate + width
             inner_at[levels_at[place] + level + 1] = at
     return short

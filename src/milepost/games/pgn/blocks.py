@@ -7,6 +7,7 @@ how the stream is cut.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,8 +28,11 @@ MAX_GAME_BYTES = 8 << 20
 The scan takes up to some 40 bytes for each byte of it, where every byte is a line end.
 """
 
-WORTH_COMPILED = 100 << 20
-"""Bytes of input from which on it pays to load the compiled scan."""
+WORTH_COMPILED = 50 << 20
+"""Bytes of input from which on it pays to load Numba and the compiled scan: 0.22 s of processor
+time, and 4.5 ms are then saved for each megabyte."""
+WORTH_BESIDE_NUMBA = 8 << 20
+"""The same where Numba is loaded already: the scan alone takes 0.03 s."""
 
 _BOM_UTF8 = b"\xef\xbb\xbf"
 _BOMS_UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -302,7 +306,8 @@ def cut_chunks(
     """
     number = 0
     total = None if any(s.size is None for s in sources) else sum(s.size or 0 for s in sources)
-    if total is None or total >= WORTH_COMPILED:
+    worth = WORTH_BESIDE_NUMBA if "numba" in sys.modules else WORTH_COMPILED
+    if total is None or total >= worth:
         scan_kernel(load=True)
     read_before = 0
     for source in sources:

@@ -70,7 +70,7 @@ class Found:
 def scan_kernel(*, load: bool = False) -> Any:
     """Return the compiled scan, None where nobody has asked to load it.
 
-    Loading it takes half a second: see `milepost.games.pgn.blocks.WORTH_COMPILED`.
+    Loading it takes a while: see `milepost.games.pgn.blocks.WORTH_COMPILED`.
     """
     if load:
         importlib.import_module(_COMPILED)

@@ -1,8 +1,8 @@
 """Games, tags and last move numbers of a long text, by compiled code.
 
 The same answers as the array operations in `milepost.games.pgn.boundaries`, `tags` and `movetext`,
-in a third of their time; loading it takes as long as reading some hundred megabytes, so that it is
-for long inputs only. Texts, games and lines that are not plain are left to the others.
+in a third of their time; loading it takes as long as it saves on fifty megabytes, so that it is for
+long inputs only. Texts, games and lines that are not plain are left to the others.
 
 Eight letters are looked at at a time, as one number. Sums and products of such numbers stay below
 two to the power of 64, so that the kernels run uncompiled too.

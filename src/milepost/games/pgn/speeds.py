@@ -8,6 +8,8 @@ decides where the tag says nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
+from typing import Any
 
 import polars as pl
 
@@ -55,13 +57,23 @@ def speeds_of(games: pl.DataFrame) -> pl.Series:
 
     Step by step: polars would work out a part of an expression anew wherever it stands.
     """
+    parts, increment, times, by_control, by_event, speed = _steps()
+    numbers = games.select(parts).unnest("parts").cast(pl.Float64, strict=False)
+    found = numbers.with_columns(increment).select(times).select(by_control)
+    return games.select(by_event).hstack(found).select(speed).to_series()
+
+
+@cache
+def _steps() -> tuple[Any, ...]:
+    """The expressions of `speeds_of`, made once: for a few games that takes longer than the rest.
+
+    Parts of a time control, the increment of one that gives none, times out of the parts, the speed
+    by the times, speeds by the event's name, and which of these counts.
+    """
     text = pl.col("time_control").str.strip_chars().str.to_lowercase()
     # [moves/]seconds[+increment], first period only: later periods only lengthen a slow game.
     parts = text.str.extract_groups(r"^(?:(\d+)/)?(\d+)(?:\+(\d+))?(?::.*)?$")
-    given = games.select(parts.struct.rename_fields(["moves", "base", "increment"]).alias("parts"))
-    numbers = given.unnest("parts").cast(pl.Float64, strict=False)
     moves, base, increment = pl.col("moves"), pl.col("base"), pl.col("increment")
-    numbers = numbers.with_columns(increment.fill_null(0.0))
     in_minutes = (
         pl.when(moves.is_null())
         .then(
@@ -72,11 +84,7 @@ def speeds_of(games: pl.DataFrame) -> pl.Series:
         .otherwise((moves >= 10) & (base < 300))
     )
     seconds = pl.when(in_minutes).then(base * 60).otherwise(base)
-    for_sixty = seconds * pl.when(moves > 0).then(_MOVES_COUNTED / moves).otherwise(1.0)
-    times = numbers.select(
-        (for_sixty + increment * _MOVES_COUNTED).alias("for_sixty"),
-        ((moves == 1) & (base >= 43_200)).alias("days"),
-    )
+    sixty = seconds * pl.when(moves > 0).then(_MOVES_COUNTED / moves).otherwise(1.0)
     for_sixty = pl.col("for_sixty")
     by_control = (
         pl.when("days")
@@ -97,14 +105,17 @@ def speeds_of(games: pl.DataFrame) -> pl.Series:
     # A server names the pool that it rates the game in: lichess calls 600+0 rapid.
     event = pl.col("event").str.to_lowercase()
     named = event.str.extract(r"^(?:rated|casual) (?:ultra)?(\w+) (?:game|tournament)")
-    found = games.select(
-        pl.when(named.is_in(SPEEDS)).then(named).alias("by_server"),
-        times.select(by_control.alias("by_control")).to_series(),
-        by_word.alias("by_word"),
+    return (
+        parts.struct.rename_fields(["moves", "base", "increment"]).alias("parts"),
+        increment.fill_null(0.0),
+        [
+            (sixty + increment * _MOVES_COUNTED).alias("for_sixty"),
+            ((moves == 1) & (base >= 43_200)).alias("days"),
+        ],
+        by_control.alias("by_control"),
+        [pl.when(named.is_in(SPEEDS)).then(named).alias("by_server"), by_word.alias("by_word")],
+        pl.coalesce("by_server", "by_control", "by_word").alias("speed"),
     )
-    return found.select(
-        pl.coalesce("by_server", "by_control", "by_word").alias("speed")
-    ).to_series()
 
 
 def fast_games(columns: Iterable[str]) -> pl.Expr:

@@ -54,12 +54,18 @@ HEADER_TAGS = tuple(
 """Those of them that a reader of headers needs; given twice with two values, they are a doubt."""
 
 _SHOWN_BYTES = 240
+_ONES = np.uint64(0x0101010101010101)
+_BLANKS, _HIGH_BITS = np.uint64(0x20) * _ONES, np.uint64(0x80) * _ONES
+"""Eight blanks, or the highest bit of eight letters, as one number."""
 _LONGEST_HEAD = max(map(len, TAG_COLUMNS)) + 8
 _NAME = rb"[A-Za-z0-9][A-Za-z0-9_+#=:-]*"
 # Possessive: else every letter of a value leaves a place to come back to, 170 bytes each.
 _STRICT_PAIR = re.compile(rb"\[\s*(" + _NAME + rb')\s+"([^"\\]*+(?:\\.[^"\\]*+)*+)"\s*\]\s*')
 # The value may hold bare quotes, as in python-chess's reading of a line.
 _LOOSE_LINE = re.compile(rb"\[\s*(" + _NAME + rb')\s+"(.*)"\s*\]\s*')
+_PLAIN_LINE = rf'\[({_NAME.decode()}) "([^"\\\n]*+)"\]\r?\n'
+_PLAIN_PAIR = re.compile(_PLAIN_LINE, re.ASCII)
+_PLAIN_HEADER = re.compile(rf"(?:{_PLAIN_LINE})*+[\r\n]*+", re.ASCII)
 
 
 def parse_tags(header: bytes) -> tuple[dict[str, str], list[str]]:
@@ -69,6 +75,8 @@ def parse_tags(header: bytes) -> tuple[dict[str, str], list[str]]:
     that cannot be read. Several tags on one line are read one after the other; escapes in values
     are kept as they stand.
     """
+    if (plain := _plain_tags(header)) is not None:
+        return plain, []
     tags: dict[str, str] = {}
     doubts: list[str] = []
     for raw in header.split(b"\n"):
@@ -93,6 +101,19 @@ def parse_tags(header: bytes) -> tuple[dict[str, str], list[str]]:
                 doubts.append(f"the tag {name} is given twice: {both}")
             tags[name] = value
     return tags, doubts
+
+
+def _plain_tags(header: bytes) -> dict[str, str] | None:
+    """Return the tags of a header of plain lines, each tag given once; None for other headers."""
+    try:
+        text = header.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    if not _PLAIN_HEADER.fullmatch(text):
+        return None
+    pairs = _PLAIN_PAIR.findall(text)
+    tags = dict(pairs)
+    return tags if len(tags) == len(pairs) else None
 
 
 def code_tags(
@@ -179,27 +200,16 @@ def _plain_values(
     odd[game[line_starts > len(text) - _LONGEST_HEAD]] = True
     if b"\t" in text:
         odd[:] = True
-    heads = _words(text, line_starts + 1)
-    quotes = np.zeros(len(line_starts), dtype=np.int64)
-    cell = np.zeros(len(line_starts), dtype=np.int64)
-    for number, name in enumerate(names):
-        # A name and the blank behind it; of long names first the first eight letters.
-        wanted = name.encode("ascii") + b" "
-        head = int.from_bytes(wanted[:8], "little")
-        mask = (1 << (8 * min(len(wanted), 8))) - 1
-        rows = np.flatnonzero((heads & np.uint64(mask)) == np.uint64(head))
-        if len(wanted) > 8 and len(rows):
-            tail = np.uint64(int.from_bytes(wanted[-8:], "little"))
-            rows = rows[_words(text, line_starts[rows] + len(wanted) - 7) == tail]
-        quotes[rows] = np.minimum(line_starts[rows] + len(wanted) + 1, len(text) - 1)
-        cell[rows] = number * games
-    found = np.flatnonzero(quotes)
-    begins, ends, game = quotes[found] + 1, ends[found] - 2, game[found]
+    number = _names_at(text, line_starts, names)
+    found = np.flatnonzero(number >= 0)
+    number, game = number[found], game[found]
+    sizes = np.array([len(name) for name in names], dtype=np.int64)
+    quotes = np.minimum(line_starts[found] + sizes[number] + 2, len(text) - 1)
+    begins, ends, cells = quotes + 1, ends[found] - 2, number * games + game
     plain = (data[begins - 1] == 0x22) & (ends >= begins)
     odd[game[~plain]] = True
 
     ends = np.maximum(ends, begins)
-    cells = cell[found] + game
     if len(cells) and np.bincount(cells).max() > 1:
         odd[game[np.bincount(cells)[cells] > 1]] = True  # a tag given twice: told by `parse_tags`
     place = np.full(games * len(names), -1, dtype=np.int64)
@@ -208,6 +218,27 @@ def _plain_values(
     offsets[0:-2:2], offsets[1:-2:2] = begins, ends
     offsets[-2:] = len(text)
     return _taken(text, offsets, place)
+
+
+def _names_at(text: bytes, line_starts: Positions, names: Sequence[str]) -> Positions:
+    """Return which of the names each tag line begins with, and a blank behind it; -1 = none."""
+    wanted = [f"{name} ".encode("ascii") for name in names]
+    # Of each line eight letters, or those up to the first blank, are sought among all names.
+    heads = np.array([int.from_bytes(name[:8], "little") for name in wanted], dtype=np.uint64)
+    order = np.argsort(heads)
+    words = _words(text, line_starts + 1)
+    other = words ^ _BLANKS
+    marks = (other - _ONES) & ~other & _HIGH_BITS
+    words &= ((marks & (~marks + np.uint64(1))) << np.uint64(1)) - np.uint64(1)
+    places = np.minimum(np.searchsorted(heads[order], words), len(wanted) - 1)
+    numbers = np.where(heads[order][places] == words, order[places], -1)
+    # Of long names the last letters, and the blank.
+    for number, name in enumerate(wanted):
+        if len(name) > 8:
+            rows = np.flatnonzero(numbers == number)
+            tail = np.uint64(int.from_bytes(name[-8:], "little"))
+            numbers[rows[_words(text, line_starts[rows] + len(name) - 7) != tail]] = -1
+    return numbers
 
 
 def _columns_by(

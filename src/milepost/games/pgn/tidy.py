@@ -6,6 +6,7 @@ One function for both readers, so that a missing Elo or an odd date means the sa
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 
 import numpy as np
 import polars as pl
@@ -162,6 +163,7 @@ def _events(tidy: Mapping[str, Coded]) -> Coded:
     return Coded(pl.concat([events.values, named_again.values]), codes)
 
 
+@cache
 def _result() -> pl.Expr:
     """The tag's result; where the tag gives none, the one behind the moves (as python-chess)."""
     tag = pl.col("result").str.strip_chars().replace_strict(_RESULT_SPELLINGS, default=None)
@@ -205,6 +207,7 @@ def tidy_dates(dates: pl.Series) -> pl.DataFrame:
     )
 
 
+@cache
 def _date_given() -> pl.Expr:
     """The date that a server gives counts where the game's own date does not say the year."""
     date = pl.col("date").str.replace(_COMPACT, "$1.$2.$3")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import cache
 
 import numpy as np
 import polars as pl
@@ -91,6 +92,19 @@ def _without_diacritics(text: str) -> str:
 
 def normalise_names(names: pl.Series) -> pl.Series:
     """Return `normalise_name` of every name; plain names all at once, the others one by one."""
+    written, plain_form, is_other, is_somebody = _name_steps()
+    # All in one query: for the few names of most inputs its start is what costs.
+    found = names.alias("").to_frame().select(plain_form, is_other)
+    plain = found[""]
+    others = np.flatnonzero(found["other"].to_numpy())
+    if len(others):
+        plain = plain.scatter(others, [normalise_name(name) for name in names[others]])
+    return plain.to_frame().select(pl.when(is_somebody).then(written)).to_series().alias(names.name)
+
+
+@cache
+def _name_steps() -> tuple[pl.Expr, pl.Expr, pl.Expr, pl.Expr]:
+    """The name as written, its plain form, whether it has another one, and whether it names one."""
     written = pl.col("")
     plain_form = (
         written.str.to_lowercase()
@@ -100,36 +114,26 @@ def normalise_names(names: pl.Series) -> pl.Series:
         .str.strip_chars(" ,")
     )
     is_other = (~written.str.contains(r"^[\x20-\x7e]*$")).fill_null(False)
-    # All in one query: for the few names of most inputs its start is what costs.
-    found = names.alias("").to_frame().select(plain_form, is_other.alias("other"))
-    plain = found[""]
-    others = np.flatnonzero(found["other"].to_numpy())
-    if len(others):
-        plain = plain.scatter(others, [normalise_name(name) for name in names[others]])
     nobody = written.is_in(sorted(_NOBODY)) | (written.str.strip_chars("?* ") == "")
-    return plain.to_frame().select(pl.when(~nobody).then(written)).to_series().alias(names.name)
+    return written, plain_form, is_other.alias("other"), ~nobody
 
 
 def name_signatures(names: pl.Series) -> pl.Series:
     """Return surname and first initial of every name: what sources of one game agree on."""
     key = normalise_names(names).alias("key")
-    return key.to_frame().select(
-        pl.when(pl.col("key").str.contains(", ", literal=True))
-        .then(
-            pl.concat_str(
-                pl.col("key").str.extract("^(.*?), "),
-                pl.lit("/"),
-                pl.col("key").str.extract("^.*?, (.)").fill_null(""),
-            )
-        )
-        .otherwise(
-            pl.concat_str(
-                pl.col("key").str.extract("([^ ]+)$"),
-                pl.lit("/"),
-                pl.col("key").str.extract("^(.).* ").fill_null(""),
-            )
-        )
-    )["key"] if len(key) else key  # fmt: skip
+    return key.to_frame().select(_signature())["key"] if len(key) else key
+
+
+@cache
+def _signature() -> pl.Expr:
+    key = pl.col("key")
+    behind_comma = pl.concat_str(
+        key.str.extract("^(.*?), "), pl.lit("/"), key.str.extract("^.*?, (.)").fill_null("")
+    )
+    last_word = pl.concat_str(
+        key.str.extract("([^ ]+)$"), pl.lit("/"), key.str.extract("^(.).* ").fill_null("")
+    )
+    return pl.when(key.str.contains(", ", literal=True)).then(behind_comma).otherwise(last_word)
 
 
 def split_name(key: str) -> tuple[str, str]:

@@ -216,6 +216,8 @@ def _seen_by(games: pl.DataFrame, mover: str, opponent: str) -> pl.DataFrame:
 
 def _told_at(lists: pl.Series, rows: Longs, plies: Longs) -> pl.Series:
     """What stood beside a move: an entry of the list of each turn's game; null = none."""
+    if lists.null_count() == len(lists):
+        return lists.clear(1).explode().new_from_index(0, len(rows))
     array = lists.to_arrow()
     starts = list_starts(array)
     lengths = np.diff(starts)
