@@ -8,13 +8,22 @@ from tests.choice.makers import padded
 
 from milepost.choice import ChoiceModel, DepthScheme, Spreads
 from milepost.choice.evaluation.blocks import evaluate_block
-from milepost.choice.evaluation.evaluate import evaluate, prepare
+from milepost.choice.evaluation.evaluate import (
+    evaluate,
+    ln_probabilities,
+    prepare,
+    probabilities_nearby,
+)
 from milepost.choice.evaluation.ladder import evaluate_ladder
 from milepost.choice.evaluation.linear import is_linear, linear_block
 from milepost.choice.spreads import Floats
 
 DEPTHS = (1, 2, 3, 4)
 BLEND = ChoiceModel(ratio="blend", depths=DepthScheme.ends(DEPTHS), utilities=("loss", "rank"))
+
+
+STEP = 5.0 / 24.0
+"""From one of 25 agents to the next; it only guides the search, so that others do as well."""
 
 
 def decisions(count: int, seed: int = 5) -> Spreads:
@@ -70,12 +79,14 @@ def test_the_table_gives_what_newton_gives(model: ChoiceModel, kappa: float) -> 
     theta[:, model.place("kappa")] = np.log(kappa)
     prepared = prepare(data, model)
     assert is_linear(model, prepared, theta, along)
-    ln_chosen, information, ln_first = evaluate_ladder(model, prepared, theta, along, first=True)
+    ln_chosen, information, ln_first = evaluate_ladder(
+        model, prepared, theta, along, step=STEP, first=True
+    )
     wanted = one_by_one(model, data, theta, along)
     np.testing.assert_allclose(ln_chosen, wanted[:, :, 0], rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(information, wanted[:, :, 1], rtol=1e-5, atol=1e-12)
     np.testing.assert_allclose(ln_first, wanted[:, :, 2], rtol=1e-9, atol=1e-12)
-    assert not len(evaluate_ladder(model, prepared, theta, along)[2])
+    assert not len(evaluate_ladder(model, prepared, theta, along, step=STEP)[2])
 
 
 @pytest.mark.parametrize("kappa", [0.05, 0.7, 2.5, 30.0])
@@ -103,6 +114,21 @@ def test_all_options_by_the_table(model: ChoiceModel, rows: str, kappa: float) -
     assert not alone[3].any()
 
 
+@pytest.mark.parametrize("model", [BLEND, ChoiceModel()], ids=lambda model: model.name)
+def test_agents_nearby_start_from_their_neighbours(model: ChoiceModel) -> None:
+    data = padded(decisions(40), 45)
+    prepared = prepare(data, model)
+    theta, along = path(model, len(data))
+    roots = np.full(len(data), np.nan)
+    evaluate(model, prepared, theta, along=along, roots=roots)
+    before = roots.copy()
+    near = theta + 0.05 * along
+    wanted = np.exp(ln_probabilities(model, prepared, near))
+    found = probabilities_nearby(model, prepared, near, roots)
+    np.testing.assert_allclose(found, wanted, rtol=1e-10, atol=1e-15)
+    np.testing.assert_array_equal(roots, before)
+
+
 @pytest.mark.parametrize(
     "model",
     [
@@ -119,7 +145,7 @@ def test_other_models_go_one_by_one(model: ChoiceModel) -> None:
     prepared = prepare(data, model)
     assert not is_linear(model, prepared, theta, along)
     wanted = one_by_one(model, data, theta, along)
-    answer = np.stack(evaluate_ladder(model, prepared, theta, along, first=True), axis=2)
+    answer = np.stack(evaluate_ladder(model, prepared, theta, along, step=STEP, first=True), axis=2)
     np.testing.assert_allclose(answer, wanted, rtol=1e-6, atol=1e-12)
 
 
@@ -132,5 +158,5 @@ def test_a_c_or_kappa_that_moves_goes_one_by_one(name: str) -> None:
     theta[:, place] += 0.1 * np.arange(4)
     wanted = one_by_one(BLEND, data, theta, along)
     prepared = prepare(data, BLEND)
-    answer = np.stack(evaluate_ladder(BLEND, prepared, theta, along, first=True), axis=2)
+    answer = np.stack(evaluate_ladder(BLEND, prepared, theta, along, step=STEP, first=True), axis=2)
     np.testing.assert_allclose(answer, wanted, rtol=1e-6, atol=1e-12)

@@ -11,7 +11,7 @@ from milepost.choice import Spreads
 from milepost.choice.columns import option_features, option_parts
 from milepost.choice.evaluation.numbers import LANES, option_numbers
 from milepost.choice.evaluation.prepared import Prepared
-from milepost.choice.logarithms import exp, ln, ln_1_more
+from milepost.choice.logarithms import exp, exp_less_1, ln, ln_1_more
 from milepost.choice.scale import RAW, Scale
 from milepost.choice.spreads import Floats
 from milepost.kernels import fused_kernel
@@ -23,6 +23,21 @@ UTILITIES = ("loss", "rank", "least", "tops", "swing", "loss*lead", "lead", "ran
 def _fill(x: Floats, logs: Floats, logs_of_more: Floats, powers: Floats) -> None:
     for i in range(len(x)):
         logs[i], logs_of_more[i], powers[i] = ln(x[i]), ln_1_more(x[i]), exp(-x[i])
+
+
+@fused_kernel
+def _fill_less_1(x: Floats, answer: Floats) -> None:
+    for i in range(len(x)):
+        answer[i] = exp_less_1(x[i])
+
+
+def test_exponentials_less_one_are_numpys_to_two_places_near_0_too() -> None:
+    small = np.geomspace(1e-300, 600.0, 3001)
+    x = np.concatenate([small, -small, np.linspace(-2.0, 2.0, 3001)])
+    answer = np.empty_like(x)
+    _fill_less_1(x, answer)
+    theirs = np.expm1(x)
+    assert (np.abs(answer - theirs) <= 3 * np.spacing(np.abs(theirs))).all()
 
 
 def test_logarithm_and_exponential_are_numpys_to_the_last_place_but_one() -> None:

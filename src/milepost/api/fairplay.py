@@ -37,7 +37,9 @@ from milepost.fairplay.screen import (
 )
 from milepost.games.rounds import round_number, round_numbers
 from milepost.intrinsic.calibration.calibration import Calibration
+from milepost.intrinsic.calibration.player_variation import own_agents
 from milepost.intrinsic.rating.likelihood_grid import climb
+from milepost.intrinsic.rating.rate import own_elo
 from milepost.io.progress import Report
 from milepost.io.provenance import provenance
 from milepost.io.sources import Inputs, find_sources
@@ -111,15 +113,19 @@ def check(
     keys = [_key(rated, read, name) for name in wanted]
     # Ratings and tests stand on the same ladder, which is most of the work.
     testable = chosen.map.reading == "likelihood" and len(rated.sources) > 0
-    prepared, ladder = None, None
+    prepared, ladder, agents = None, None, None
     if testable:
-        prepared = prepare(Spreads.from_table(rated.table), chosen.map.path.model)
-        ladder = climb(prepared, chosen.map.path, first=True)
+        path = chosen.map.path
+        prepared = prepare(Spreads.from_table(rated.table), path.model)
+        ladder = climb(prepared, path, first=True)
+        agents = own_agents(prepared, path, own_elo(prepared.spreads, chosen), probabilities=True)
     # No other engine of the store joins the menu: honest players find moves of a deeper search
     # more often than agents that know the judge's values alone. The deep look reckons with that.
-    board = make_board(rated.table, chosen, honest, ladder=ladder, prepared=prepared)
+    board = make_board(rated.table, chosen, honest, ladder=ladder, prepared=prepared, agents=agents)
     found = performances(board, rating_sd=dict(rated.rating_sds))
-    table, indexed, mirror_notes = screened(board, found, rated, read, how, ladder, prepared)
+    table, indexed, mirror_notes = screened(
+        board, found, rated, read, how, ladder, prepared, agents
+    )
     by_key = {each.player: each for each in found}
     tested = [by_key[key] for key in dict.fromkeys(keys)] if how.full else []
     variants = _variants(board, known_games, workers) if tested else ()
@@ -137,11 +143,7 @@ def check(
         )
         for each in tested
     )
-    given = sorted(
-        float(elo)
-        for key, elo in dict(rated.table.select("mover", "mover_elo").drop_nulls().rows()).items()
-        if rated.sources.get(key) != IN_THE_GAME
-    )
+    given = _given(rated)
     told = _told(how, chosen, read, wanted, given)
     beside = [about for files in (ratings, known_games) for about in _digests(files)]
     made = provenance("check", told, [*(dict(one) for one in read.inputs), *beside])
@@ -298,6 +300,14 @@ def _later(real: Performance, how: CheckPlan, read: Decisions) -> dict[str, floa
         if real.player in read.of_players([name]).table["mover"].to_list():
             return {"rating after the event": float(elo)}
     return {}
+
+
+def _given(rated: RatedDecisions) -> list[float]:
+    """The ratings that do not come from the games."""
+    if all(source == IN_THE_GAME for source in rated.sources.values()):
+        return []
+    elos = dict(rated.table.select("mover", "mover_elo").drop_nulls().rows())
+    return sorted(float(elo) for key, elo in elos.items() if rated.sources.get(key) != IN_THE_GAME)
 
 
 def _told(

@@ -18,7 +18,9 @@ from milepost.fairplay.reference.honest import HonestPlayers
 from milepost.fairplay.results.mirror import mirror_p, mirror_test
 from milepost.fairplay.screen import no_index, screen, screening_row
 from milepost.games.rounds import round_numbers
+from milepost.intrinsic.calibration.player_variation import OwnAgents, at_own_elo
 from milepost.intrinsic.rating.likelihood_grid import Ladder
+from milepost.intrinsic.rating.rate import own_elo
 from milepost.intrinsic.rating.rate import rate as rate_groups
 from milepost.tables import CHECKS
 
@@ -31,12 +33,17 @@ def screened(
     how: CheckPlan,
     ladder: Ladder | None,
     prepared: Prepared | None,
+    agents: OwnAgents | None,
 ) -> tuple[pl.DataFrame, list[Performance], list[str]]:
     """The table, and the performances that have an index."""
     chosen = board.calibration
+    own = None
+    if prepared is not None and agents is not None:
+        rating = own_elo(prepared.spreads, chosen)
+        own = at_own_elo(prepared, chosen.map.path, rating, agents=agents)
     ipr = rate_groups(
         rated.table, chosen, ["player"], setup=read.setup, level=how.level, competence=False,
-        ladder=ladder, prepared=prepared,
+        ladder=ladder, prepared=prepared, own=own,
     )  # fmt: skip
     missing = _missing_turns(read, how.after_round)
     told_of: dict[str, list[str]] = {}
@@ -70,12 +77,12 @@ def screened(
     known = {row["player"] for row in rows}
     rows += [
         {"player": key, "turns": 0, "games": 0, "warnings": "", "reason": reason}
-        for key, reason in _without_turns(read, how.after_round).items()
+        for key, reason in _without_turns(read, how.after_round, missing).items()
         if key not in known
     ]
     reasons = {str(row["reason"]) for row in by_key.values() if row.get("reason")}
     notes = [f"no test of opponents' play for some: {reason}" for reason in sorted(reasons)][:1]
-    return _in_order(CHECKS.conform(_frame(rows)), how, read.names), indexed, notes
+    return _in_order(CHECKS.conform(_frame(rows)), how, read), indexed, notes
 
 
 def _frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
@@ -87,11 +94,11 @@ def _frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
     )
 
 
-def _in_order(table: pl.DataFrame, how: CheckPlan, names: Mapping[str, str]) -> pl.DataFrame:
+def _in_order(table: pl.DataFrame, how: CheckPlan, read: Decisions) -> pl.DataFrame:
     if how.order == "index":
         return table.sort("index", descending=True, nulls_last=True, maintain_order=True)
     if how.order == "name":
-        shown = pl.col("player").replace(dict(names)).str.to_lowercase()
+        shown = pl.col("player").replace(read.names).str.to_lowercase()
         return table.sort(shown, maintain_order=True)
     return table.sort("seed", "player", nulls_last=True)
 
@@ -117,20 +124,20 @@ def _missing_turns(read: Decisions, last: int | None) -> dict[str, int]:
     out = read.left_out
     if not len(out) or not {"mover", "reason"} <= set(out.columns):
         return {}
-    out = out.filter(pl.col("reason") == NOT_ANALYSED)
+    wanted = pl.col("reason") == NOT_ANALYSED
     if last is not None and "round" in out.columns:
-        out = out.filter(round_numbers(pl.col("round")).fill_null(0) <= last)
-    return dict(out.group_by("mover").len().drop_nulls().iter_rows())
+        wanted &= round_numbers(pl.col("round")).fill_null(0) <= last
+    counts = out.lazy().filter(wanted).group_by("mover").len().drop_nulls()
+    return dict(counts.collect().iter_rows())
 
 
-def _without_turns(read: Decisions, last: int | None) -> dict[str, str]:
+def _without_turns(read: Decisions, last: int | None, missing: Mapping[str, int]) -> dict[str, str]:
     """Players with turns that do not count, or are not analysed; why there is no index."""
     out = read.left_out
     if not len(out) or not {"mover", "reason"} <= set(out.columns):
         return {}
     if last is not None and "round" in out.columns:
         out = out.filter(round_numbers(pl.col("round")).fill_null(0) <= last)
-    missing = _missing_turns(read, last)
     return {
         key: no_index(0, missing.get(key, 0), _plan_name(read)) or "no turn counts"
         for key in out["mover"].drop_nulls().unique(maintain_order=True)

@@ -29,7 +29,14 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from milepost.choice.scale import Scale, best_value, fill_gaps, raw_losses, scaled_differences
+from milepost.choice.scale import (
+    Scale,
+    best_value,
+    fill_gaps,
+    most_options,
+    raw_losses,
+    scaled_differences,
+)
 from milepost.choice.spreads import Floats, Ints, Spreads
 from milepost.errors import InputError
 from milepost.kernels import kernel, vector_kernel
@@ -248,10 +255,7 @@ def _fill_over_depths(
     swing: Floats,
 ) -> None:
     depths = depth_values.shape[1]
-    most = 0
-    for decision in range(len(offsets) - 1):
-        most = max(most, offsets[decision + 1] - offsets[decision])
-    filled = np.empty((depths, most))
+    filled = np.empty((depths, most_options(offsets)))
     for decision in range(len(offsets) - 1):
         start, stop = offsets[decision], offsets[decision + 1]
         fill_gaps(values, depth_values, start, stop - start, filled)

@@ -169,6 +169,15 @@ def _below(best: Floats, values: Floats, offsets: Ints, scale: Scale) -> Floats:
 
 
 @kernel
+def most_options(offsets: Ints) -> int:
+    """Return how many options the decision with most of them has."""
+    most = 0
+    for decision in range(len(offsets) - 1):
+        most = max(most, offsets[decision + 1] - offsets[decision])
+    return most
+
+
+@kernel
 def fill_gaps(values: Floats, depth_values: Floats, start: int, size: int, out: Floats) -> None:
     """Fill the values of one decision, a row a depth, gaps from the next greater depth."""
     last = depth_values.shape[1] - 1

@@ -8,17 +8,18 @@ What is given by hand wins over a table, and a table over the games.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from milepost.errors import InputError, TableError
 from milepost.games.players.find import PlayerFinder
 from milepost.games.players.names import normalise_names
-from milepost.games.rounds import round_numbers
+from milepost.games.rounds import round_number
 from milepost.io.files import read_table
 from milepost.tables import as_frame, is_frame
 
@@ -132,34 +133,33 @@ def with_given_ratings(
     missing = [name for name in ("game_id", "mover") if name not in frame.columns]
     if missing:
         raise TableError(f"the decisions table needs the columns {', '.join(missing)}")
-    players = _players_of(frame)
-    finder = PlayerFinder(players)
-    by_table, passed_over = ({}, "") if table is None else _of_table(table, players, finder)
-    by_hand = _of_items(elos, finder)
+    by_table, passed_over, by_hand = dict[str, Rating](), "", dict[str, Rating]()
+    items = list(elos)
+    if items or table is not None:
+        players = _players_of(frame)
+        finder = PlayerFinder(players)
+        if table is not None:
+            by_table, passed_over = _of_table(table, players, finder)
+        by_hand = _of_items(items, finder)
     ratings = by_table | by_hand
 
-    numbered = frame.with_columns(_event_numbers(frame))
-    in_games = _elos_in_games(numbered)
-    first = in_games.group_by("event_number", "player", maintain_order=True).agg(
-        pl.col("elo").drop_nulls().first()
-    )
-    known = first.with_columns(
-        pl.coalesce(
-            pl.col("player").replace_strict(
-                {key: rating.elo for key, rating in ratings.items()},
-                default=None,
-                return_dtype=pl.Int32,
-            ),
-            "elo",
-        ).alias("elo")
-    )
-    rated = known.filter(pl.col("elo").is_not_null())["player"].unique()
-    sources = {key: ratings[key].source if key in ratings else IN_THE_GAME for key in sorted(rated)}
+    lean = _lean(frame)
+    events = _event_numbers(lean)
+    in_games = _elos_in_games(lean, events)
+    known: dict[tuple[int, str], int | None] = {}
+    for game in in_games:
+        key = (game.event, game.player)
+        known[key] = game.elo if known.get(key) is None else known[key]
+    for event, player in known:
+        if player in ratings:
+            known[event, player] = ratings[player].elo
+    rated = sorted({player for (_, player), elo in known.items() if elo is not None})
+    sources = {key: ratings[key].source if key in ratings else IN_THE_GAME for key in rated}
     notes = _notes(in_games, ratings)
     if passed_over:
         notes = (RatingNote("", passed_over), *notes)
     sds = {key: rating.sd for key, rating in sorted(ratings.items()) if rating.sd is not None}
-    return RatedDecisions(_replaced(frame, numbered, known), sources, sds, notes)
+    return RatedDecisions(_replaced(frame, events, known), sources, sds, notes)
 
 
 def _players_of(frame: pl.DataFrame) -> pl.DataFrame:
@@ -278,73 +278,134 @@ def _sd(number: str | None, name: str) -> float | None:
     return sd
 
 
-def _event_numbers(frame: pl.DataFrame) -> pl.Series:
-    """A number for the event of each row: its name, and years whose rounds go on."""
-    about = frame.with_columns(
-        _column(frame, "event", pl.String),
-        _column(frame, "year", pl.Int32),
-        round_numbers(_column(frame, "round", pl.String)).alias("number"),
-    ).select("event", "year", "number")
-    spans = (
-        about.group_by("event", "year")
-        .agg(pl.col("number").min().alias("first"), pl.col("number").max().alias("last"))
-        .sort("event", "year", nulls_last=True)
+class _Side(NamedTuple):
+    """One player's side of the turns of a game that say the same."""
+
+    player: str | None
+    elo: int | None
+    row: int
+    """The first row of the decisions that says it."""
+    game: str | None
+    event: str | None
+    year: int | None
+    round: str | None
+    date: str | None
+    """Whole dates alone."""
+
+
+def _lean(frame: pl.DataFrame) -> list[_Side]:
+    """What the decisions say of players and games, each thing once: the movers, then the others."""
+    sides = [side for side in ("mover", "opponent") if side in frame.columns]
+    date = _column(frame, "date", pl.String)
+    columns = {
+        "game_id": pl.col("game_id"),
+        "event": _column(frame, "event", pl.String),
+        "year": _column(frame, "year", pl.Int32),
+        "round": _column(frame, "round", pl.String),
+        "date": pl.when(date.str.contains(r"^\d{4}\.\d{2}\.\d{2}$")).then(date),
+    }
+    for side in sides:
+        columns |= {side: pl.col(side), f"{side}_elo": _column(frame, f"{side}_elo", pl.Int32)}
+    needed = [name for name in columns if name in frame.columns]
+    once = (
+        frame.lazy()
+        .select(needed)
+        .select(expression.alias(name) for name, expression in columns.items())
+        .with_row_index("row")
+        .group_by(list(columns))
+        .agg(pl.col("row").min())
+        .sort("row")
+        .collect()
     )
-    numbers: list[int] = []
+    return [
+        _Side(player, elo, row, *about)
+        for side in sides
+        for player, elo, row, *about in once.select(
+            side, f"{side}_elo", "row", "game_id", "event", "year", "round", "date"
+        ).iter_rows()
+    ]
+
+
+def _last(*values: Any) -> tuple[Any, ...]:
+    """A key by which what is not known comes last."""
+    return tuple(
+        part for value in values for part in (value is None, 0 if value is None else value)
+    )
+
+
+def _event_numbers(sides: Sequence[_Side]) -> dict[tuple[str | None, int | None], int]:
+    """A number for each event and year: its name, and years whose rounds go on."""
+    rounds: dict[tuple[str | None, int | None], set[int]] = {}
+    for side in sides:
+        number = round_number(side.round)
+        rounds.setdefault((side.event, side.year), set()).update([] if number is None else [number])
+    numbers: dict[tuple[str | None, int | None], int] = {}
     before: tuple[Any, ...] | None = None
-    for event, year, first, last in spans.iter_rows():
+    number = -1
+    for event, year in sorted(rounds, key=lambda key: _last(*key)):
+        known = rounds[event, year]
+        first, last = (min(known), max(known)) if known else (None, None)
         goes_on = (
             before is not None
-            and None not in (year, first, *before[1:])
+            and year is not None
+            and None not in (first, *before[1:])
             and before[:2] == (event, year - 1)
             and before[2] < first
         )
-        numbers.append(numbers[-1] + (not goes_on) if numbers else 0)
+        number += not goes_on
+        numbers[event, year] = number
         before = (event, year, last)
-    spans = spans.with_columns(pl.Series("event_number", numbers, dtype=pl.Int64))
-    return about.join(
-        spans, on=["event", "year"], how="left", nulls_equal=True, maintain_order="left"
-    )["event_number"]
+    return numbers
 
 
-def _elos_in_games(numbered: pl.DataFrame) -> pl.DataFrame:
-    """Event, player, game, round and Elo, the first game of a player and event first."""
-    date = _column(numbered, "date", pl.String)
-    whole_date = pl.when(date.str.contains(r"^\d{4}\.\d{2}\.\d{2}$")).then(date)
-    parts = [
-        numbered.select(
-            "event_number",
-            pl.col(side).alias("player"),
-            "game_id",
-            _column(numbered, "year", pl.Int32).alias("year"),
-            whole_date.alias("date"),
-            _column(numbered, "round", pl.String).alias("round"),
-            _column(numbered, f"{side}_elo", pl.Int32).alias("elo"),
-            pl.int_range(pl.len()).alias("row"),
+@dataclass
+class _Game:
+    """One player's game of one event."""
+
+    event: int
+    player: str
+    row: int
+    year: int | None = None
+    date: str | None = None
+    round: str | None = None
+    elo: int | None = None
+    elo_row: int = -1
+
+
+def _elos_in_games(
+    sides: Sequence[_Side], events: Mapping[tuple[str | None, int | None], int]
+) -> list[_Game]:
+    """The games by player, the first game of a player and event first."""
+    games: dict[tuple[int, str, str | None], _Game] = {}
+    for side in sides:
+        if side.player is None:
+            continue
+        event = events[side.event, side.year]
+        game = games.setdefault(
+            (event, side.player, side.game), _Game(event, side.player, side.row)
         )
-        for side in ("mover", "opponent")
-        if side in numbered.columns
-    ]
-    return (
-        pl.concat(parts)
-        .filter(pl.col("player").is_not_null())
-        .group_by("event_number", "player", "game_id")
-        .agg(
-            pl.col("year", "date", "round").drop_nulls().first(),
-            pl.col("elo").sort_by("row").drop_nulls().first(),
-            pl.col("row").min(),
-        )
-        .with_columns(round_numbers(pl.col("round")).alias("number"))
-        .sort("player", "event_number", "year", "date", "number", "row", nulls_last=True)
+        game.row = min(game.row, side.row)
+        for name in ("year", "date", "round"):
+            if getattr(game, name) is None:
+                setattr(game, name, getattr(side, name))
+        if side.elo is not None and (game.elo is None or side.row < game.elo_row):
+            game.elo, game.elo_row = side.elo, side.row
+    return sorted(
+        games.values(),
+        key=lambda game: (
+            game.player,
+            game.event,
+            *_last(game.year, game.date, round_number(game.round), game.row),
+        ),
     )
 
 
-def _notes(in_games: pl.DataFrame, ratings: Mapping[str, Rating]) -> tuple[RatingNote, ...]:
+def _notes(games: Sequence[_Game], ratings: Mapping[str, Rating]) -> tuple[RatingNote, ...]:
     """What to know of players whose ratings do not agree; at most one note a player and event."""
     notes = []
-    for part in in_games.partition_by("player", "event_number", maintain_order=True):
-        player = part["player"][0]
-        elos = part["elo"].drop_nulls().unique(maintain_order=True).to_list()
+    for (player, _), group in groupby(games, key=lambda game: (game.player, game.event)):
+        part = list(group)
+        elos = list(dict.fromkeys(game.elo for game in part if game.elo is not None))
         text = _replacement(elos, ratings[player]) if player in ratings else _choice(part, elos)
         if text:
             notes.append(RatingNote(player, text))
@@ -358,32 +419,68 @@ def _replacement(elos: list[int], rating: Rating) -> str:
     return f"{rating.elo} {where} is used instead of {others} in the games" if others else ""
 
 
-def _choice(part: pl.DataFrame, elos: list[int]) -> str:
+def _choice(part: Sequence[_Game], elos: list[int]) -> str:
     """Which of the Elos in the games is used; empty = they all say the same."""
     if len(elos) > 1:
-        first = part.filter(pl.col("elo").is_not_null()).row(0, named=True)
-        where = "the first game" if first["round"] is None else f"round {first['round']}"
+        first = next(game for game in part if game.elo is not None)
+        where = "the first game" if first.round is None else f"round {first.round}"
         others = ", ".join(str(elo) for elo in elos[1:])
         return (
             f"the Elo differs between games of one event: {elos[0]} in {where}, later {others}: "
             f"{elos[0]} is used for all games, since only a rating from before the event keeps the "
             "guarantee"
         )
-    missing = part["elo"].null_count()
+    missing = sum(game.elo is None for game in part)
     if elos and missing:
         told = f"the Elo is missing in {missing:,} of {len(part):,} games of one event"
         return f"{told}: {elos[0]} of the others is used"
     return ""
 
 
-def _replaced(frame: pl.DataFrame, numbered: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
-    for side in ("mover", "opponent"):
-        if side in frame.columns:
-            elos = numbered.select("event_number", pl.col(side).alias("player")).join(
-                known, on=["event_number", "player"], how="left", maintain_order="left"
-            )["elo"]
-            frame = frame.with_columns(elos.cast(pl.Int32).alias(f"{side}_elo"))
-    return frame
+def _replaced(
+    frame: pl.DataFrame,
+    events: Mapping[tuple[str | None, int | None], int],
+    known: Mapping[tuple[int, str], int | None],
+) -> pl.DataFrame:
+    """The decisions with the one rating of each player and event."""
+    sides = [side for side in ("mover", "opponent") if side in frame.columns]
+    by_player = {player: elo for (_, player), elo in known.items()}
+    if by_player and all(by_player[player] == elo for (_, player), elo in known.items()):
+        return frame.with_columns(
+            pl.col(side)
+            .replace_strict(by_player, default=None, return_dtype=pl.Int32)
+            .alias(f"{side}_elo")
+            for side in sides
+        )
+    of_events = pl.DataFrame(
+        [(event, year, number) for (event, year), number in events.items()],
+        schema={"event": pl.String, "year": pl.Int32, "number": pl.Int64},
+        orient="row",
+    ).lazy()
+    ratings = pl.DataFrame(
+        [(number, player, elo) for (number, player), elo in known.items()],
+        schema={"number": pl.Int64, "player": pl.String, "elo": pl.Int32},
+        orient="row",
+    ).lazy()
+    elos = (
+        frame.lazy()
+        .select(
+            _column(frame, "event", pl.String).alias("event"),
+            _column(frame, "year", pl.Int32).alias("year"),
+            *sides,
+        )
+        .join(
+            of_events,
+            on=["event", "year"],
+            how="left",
+            nulls_equal=True,
+            maintain_order="left",
+        )
+    )
+    for side in sides:
+        own = ratings.rename({"player": side, "elo": f"{side}_elo"})
+        elos = elos.join(own, on=["number", side], how="left", maintain_order="left")
+    return frame.with_columns(elos.select(f"{side}_elo" for side in sides).collect().get_columns())
 
 
 def _column(frame: pl.DataFrame, name: str, dtype: Any) -> pl.Expr:

@@ -36,8 +36,9 @@ from milepost.fairplay.evidence.standard_scores import (
 from milepost.fairplay.reference.honest import HonestPlayers
 from milepost.fairplay.results.player_games import WHITE_ADVANTAGE, PlayerGames, gather_games
 from milepost.intrinsic.calibration.calibration import Calibration
+from milepost.intrinsic.calibration.player_variation import OwnAgents
 from milepost.intrinsic.rating.likelihood_grid import RUNGS, Ladder, climb
-from milepost.intrinsic.rating.splines import EvenSpline
+from milepost.intrinsic.rating.splines import value_shares
 
 Bools = npt.NDArray[np.bool_]
 _EVERY = 4
@@ -76,7 +77,7 @@ class Board:
     def direction(self) -> Floats:
         """Where help moves the figures of each turn: the mean over the menu's assistants."""
         who = menu.weights(len(self.assistants) - len(menu.HELPERS)).sum(axis=(0, 2))
-        return towards_help(self.scores, self.spreads.offsets, who @ self.helped)
+        return towards_help(self.scores, who @ self.helped)
 
     @cached_property
     def helped_chosen(self) -> Floats:
@@ -99,7 +100,56 @@ class Board:
     @cached_property
     def players(self) -> list[str]:
         """The keys of the players, in their order in the table."""
-        return self.table["mover"].unique(maintain_order=True).to_list()
+        return list(self._rows_of)
+
+    @cached_property
+    def _rows_of(self) -> dict[str, Ints]:
+        """The turns of each player."""
+        names, codes = _numbered(self.table["mover"])
+        order = np.argsort(codes, kind="stable")
+        ends = np.cumsum(np.bincount(codes, minlength=len(names)))[:-1]
+        return dict(zip(names, np.split(order, ends), strict=True))
+
+    def rows_of(self, player: str) -> Ints:
+        """Return the turns of a player, as they stand in the table."""
+        return self._rows_of.get(player, np.empty(0, dtype=np.int64))
+
+    @cached_property
+    def game_names(self) -> list[str]:
+        """The games, in their order in the table."""
+        return self._game_numbers[0]
+
+    @property
+    def game_of(self) -> Ints:
+        """The number of each turn's game."""
+        return self._game_numbers[1]
+
+    @cached_property
+    def _game_numbers(self) -> tuple[list[str], Ints]:
+        return _numbered(self.table["game_id"])
+
+    @cached_property
+    def rounds(self) -> Floats:
+        """The round of each turn; infinite = not known."""
+        if "round_number" not in self.table.columns:
+            return np.full(len(self.table), np.inf)
+        return self.table["round_number"].cast(pl.Float64).fill_null(np.inf).to_numpy()
+
+    @cached_property
+    def plies(self) -> Ints:
+        """The ply of each turn."""
+        return self.table["ply"].cast(pl.Int64).to_numpy()
+
+    @cached_property
+    def ratings(self) -> Floats:
+        """The rating of each turn's player."""
+        return self.table["mover_elo"].cast(pl.Float64).to_numpy()
+
+    @cached_property
+    def best(self) -> Floats:
+        """The worth of the best option of each turn."""
+        answer: Floats = self.spreads.values[self.spreads.offsets[:-1]]
+        return answer
 
     @cached_property
     def games(self) -> PlayerGames:
@@ -111,6 +161,14 @@ class Board:
         return float(np.interp(rating, *self.calibration.map_error))
 
 
+def _numbered(names: pl.Series) -> tuple[list[str], Ints]:
+    """Different names in their order, and which of them each is."""
+    each = names.to_list()
+    different = list(dict.fromkeys(each))
+    number_of = {name: number for number, name in enumerate(different)}
+    return different, np.fromiter(map(number_of.__getitem__, each), np.int64, len(each))
+
+
 def make_board(
     table: pl.DataFrame,
     calibration: Calibration,
@@ -119,6 +177,7 @@ def make_board(
     juries: Sequence[tuple[str, Floats]] = (),
     ladder: Ladder | None = None,
     prepared: Prepared | None = None,
+    agents: OwnAgents | None = None,
 ) -> Board:
     """Work out what all tests need.
 
@@ -134,6 +193,8 @@ def make_board(
         That of all decisions in the table, if it is there already.
     prepared
         All decisions in the table, prepared for the calibration's agents, if they are.
+    agents
+        With both: what agents of the players' own Elo say of them, probabilities included.
 
     Raises
     ------
@@ -147,12 +208,12 @@ def make_board(
     has_rating = table.select(
         pl.col("mover_elo").is_not_null() & pl.col("mover").is_not_null()
     ).to_series()
-    rated = table.filter(has_rating)
+    rated = table if has_rating.all() else table.filter(has_rating)
     if not len(rated):
         raise InputError("no turn is of a player with a rating: give ratings from before the event")
     path = calibration.map.path
     if prepared is None or len(rated) < len(table):
-        prepared = prepare(Spreads.from_table(rated), path.model)
+        prepared, agents = prepare(Spreads.from_table(rated), path.model), None
     spreads = prepared.spreads
     own = rated["mover_elo"].cast(pl.Float64).to_numpy()
     helped = np.concatenate([helped_probabilities(spreads), *(each[None] for _, each in juries)])
@@ -163,8 +224,10 @@ def make_board(
         prepared=prepared,
         ladder=climb(prepared, path, first=True)
         if ladder is None
+        else ladder
+        if len(rated) == len(table)
         else ladder.take(np.flatnonzero(has_rating.to_numpy())),
-        scores=turn_scores(prepared, path, own),
+        scores=turn_scores(prepared, path, own, agents),
         helped=helped,
         assistants=(*menu.HELPERS, *(name for name, _ in juries)),
     )
@@ -209,9 +272,9 @@ class Performance:
     @cached_property
     def chosen(self) -> Chosen:
         """What was chosen."""
-        ladder = self.board.ladder.take(self.rows)
+        ladder = self.board.ladder
         return Chosen(
-            ladder.rows()(self.nodes),
+            ladder.ln_chosen[self.rows] @ value_shares(ladder.rungs, self.nodes).T,
             self.board.helped_chosen[:, self.rows],
             hit=(self.board.spreads.chosen[self.rows] == 0) * 1.0,
             first=self.first,
@@ -220,8 +283,9 @@ class Performance:
     @cached_property
     def first(self) -> FirstMoves:
         """How likely the judge's first move is at the nodes."""
-        log_odds = EvenSpline(_FIRST_RUNGS, self.board.first_log_odds[self.rows])
-        return FirstMoves(1 / (1 + np.exp(-log_odds(self.nodes))), self.turns.starts)
+        shares = value_shares(_FIRST_RUNGS, self.nodes)
+        log_odds = self.board.first_log_odds[self.rows] @ shares.T
+        return FirstMoves(1 / (1 + np.exp(-log_odds)), self.turns.starts)
 
     @cached_property
     def evidence(self) -> Evidence:
@@ -269,30 +333,24 @@ def performance(
     InputError
         If there are none.
     """
-    wanted = (board.table["mover"] == player).to_numpy()
-    here = np.flatnonzero(wanted if keep is None else wanted & keep)
+    here = board.rows_of(player)
+    if keep is not None:
+        here = here[keep[here]]
     if not len(here):
         raise InputError(f"no turn of {player} is there")
-    part = board.table[here]
-    about = part.select("game_id", "ply").with_row_index("row")
-    if "round_number" in part.columns:
-        about = about.with_columns(part["round_number"])
-    else:
-        about = about.with_columns(pl.lit(None, dtype=pl.Int64).alias("round_number"))
     # Games by round where it is known, else as they stand; turns by ply.
-    first = about.group_by("game_id", maintain_order=True).agg(
-        pl.col("round_number").first(), pl.col("row").first()
-    )
-    order = first.sort("round_number", "row", nulls_last=True).with_row_index("game")
-    ordered = about.join(order.select("game_id", "game"), on="game_id").sort("game", "ply")
-    rows = here[ordered["row"].to_numpy()]
-    game = ordered["game"].to_numpy()
+    games, first, of_turn = np.unique(board.game_of[here], return_index=True, return_inverse=True)
+    in_order = np.lexsort((first, board.rounds[here[first]]))
+    place = np.empty(len(games), dtype=np.int64)
+    place[in_order] = np.arange(len(games))
+    order = np.lexsort((board.plies[here], place[of_turn]))
+    rows, game = here[order], place[of_turn][order]
     starts = np.concatenate([[0], np.flatnonzero(np.diff(game)) + 1, [len(game)]]).astype(np.int64)
-    rating = float(part["mover_elo"][0])
+    rating = float(board.ratings[here[0]])
     honest, ladder = board.honest, board.ladder
     middle = honest.middle(rating)
-    information = np.add.reduceat(ladder.take(rows).information_at(middle), starts[:-1])
-    best = board.spreads.values[board.spreads.offsets[:-1]][rows]
+    information = np.add.reduceat(ladder.information_at(middle, rows), starts[:-1])
+    best = board.best[rows]
     sd = honest.strength_sd(rating, board.map_error(rating), rating_sd)
     turns = Turns(
         starts=starts,
@@ -300,9 +358,8 @@ def performance(
         prior=strength_prior(sd),
         mixing=game_mixing(information, honest.game_dispersion, honest.game_sd),
     )
-    return Performance(
-        board, player, rating, rating_sd, rows, tuple(order["game_id"].to_list()), turns
-    )
+    names = tuple(board.game_names[number] for number in games[in_order])
+    return Performance(board, player, rating, rating_sd, rows, names, turns)
 
 
 def performances(board: Board, *, rating_sd: dict[str, float] | None = None) -> list[Performance]:

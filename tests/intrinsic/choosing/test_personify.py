@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from milepost.fit.methods.shifted import fit_shift
 from milepost.intrinsic.calibration.calibration import Calibration, load_calibration
 from milepost.intrinsic.choosing.personal import PersonalAgent, load_agent
 from milepost.intrinsic.choosing.personify import personify
+from milepost.io.progress import Progress
 
 ELO = 2000.0
 
@@ -54,12 +56,22 @@ def test_a_style_is_found_and_its_shift_recovered(calibration: Calibration) -> N
     assert 0 < low < mean < high
     assert found.agent.shift[names.index("ln w: first")] > 0.5
     assert (found.turns, found.games) == (1500, 60)
+    shares = found.gain_shares
+    assert shares == pytest.approx(np.exp(found.gain) - 1)
+    assert 0 < shares[1] < shares[0] < shares[2]
 
 
 def test_no_style_is_found_where_there_is_none(calibration: Calibration) -> None:
     nobody = np.zeros(len(calibration.map.path.model.parameters))
-    found = personify(turns(calibration, nobody, 40, 2), calibration)
+    news: list[Progress] = []
+    found = personify(turns(calibration, nobody, 40, 2), calibration, progress=news.append)
     assert not found.found
+    assert [(each.done, each.total) for each in news] == [(fits, 6) for fits in range(6)]
+    low, high = found.elo_interval
+    assert low < ELO < high, "a rating comes with its uncertainty"
+    assert low < found.elo < high
+    assert high - low < 1000
+    assert found.agent.elo_interval == found.elo_interval
     assert found.gain[1] <= 0
     assert (found.agent.shift == 0).all()
     assert abs(found.elo - ELO) < 400
@@ -90,15 +102,22 @@ def test_too_few_games_are_refused(calibration: Calibration) -> None:
 def test_the_file_comes_back_and_holds_no_name(tmp_path: Path) -> None:
     agent = PersonalAgent(
         1850.0, "abc", "Engine 1", "c", np.array([0.1, -0.2]), ("ln s", "ln c"),
-        {"mean": 0.01, "low": 0.0, "high": 0.02}, {"turns": 100, "games": 20},
+        {"mean": 0.01, "low": 0.0, "high": 0.02}, {"turns": 100, "games": 20}, (1790.0, np.inf),
     )  # fmt: skip
     path = tmp_path / "me.agent.json"
     agent.save(path)
     assert load_agent(path).to_dict() == agent.to_dict()
+    assert load_agent(path).elo_interval == (1790.0, np.inf)
+    assert "Infinity" not in path.read_text(encoding="utf-8"), "JSON knows no infinity"
     assert set(agent.to_dict()) == {
-        "schema", "kind", "elo", "setup", "setup_text", "calibration", "parameters", "shift",
-        "gain", "counts",
+        "schema", "kind", "elo", "elo_interval", "setup", "setup_text", "calibration",
+        "parameters", "shift", "gain", "counts",
     }  # fmt: skip
+    older = {name: value for name, value in agent.to_dict().items() if name != "elo_interval"}
+    path.write_text(json.dumps(older), encoding="utf-8")
+    assert load_agent(path).elo_interval == (-np.inf, np.inf)
     path.write_text("{}", encoding="utf-8")
     with pytest.raises(InputError, match="no agent"):
         load_agent(path)
+    with pytest.raises(InputError, match=r"cannot be read: No such file or directory$"):
+        load_agent(tmp_path / "missing.json")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
@@ -9,6 +11,7 @@ from tests.intrinsic.makers import PATH, league
 
 from milepost.choice.evaluation.evaluate import evaluate, prepare
 from milepost.errors import InputError
+from milepost.intrinsic.rating.interval import GameSums
 from milepost.intrinsic.rating.likelihood_grid import climb, climb_at_once, drop_points, greatest
 
 SPREADS, WHO, ELO = league(6, 5, 40, seed=3)
@@ -78,3 +81,23 @@ def test_all_rungs_at_once_give_the_same_ladder() -> None:
     one, other = climb(spreads, PATH), climb_at_once(spreads, PATH)
     np.testing.assert_allclose(other.ln_chosen, one.ln_chosen, rtol=1e-12)
     np.testing.assert_allclose(other.information, one.information, rtol=1e-10)
+
+
+def test_sums_by_game_rate_as_the_decisions_do() -> None:
+    rng = np.random.default_rng(2)
+    ladder = replace(LADDER, weights=rng.uniform(0.5, 2.0, len(SPREADS)))
+    game = ladder.groups
+    sums = GameSums.of(ladder, game, int(game.max()) + 1)
+    at = 2210.0
+    by_game = np.bincount(game, weights=ladder.weights * ladder.information_at(at))
+    squared = float(ladder.weights**2 @ ladder.information_at(at))
+    assert sums.information_at(at)[0] == pytest.approx(by_game)
+    assert sums.information_at(at)[1] == pytest.approx(squared)
+    scores = np.bincount(game, weights=ladder.weights * ladder.scores(at))
+    assert sums.scores(at) == pytest.approx(scores)
+    likelihood = ladder.weights @ ladder.ln_chosen
+    assert sums.ln_chosen.sum(axis=0) == pytest.approx(likelihood)
+    some = GameSums.of(ladder, np.where(game == 0, -1, game), int(game.max()) + 1)
+    assert some.turns[0] == 0
+    assert not some.ln_chosen[0].any()
+    assert some.ln_chosen[1:] == pytest.approx(sums.ln_chosen[1:])

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
@@ -25,9 +25,16 @@ from milepost.choice.evaluation.summaries import (
     summarise_targets,
 )
 from milepost.choice.model import ChoiceModel
-from milepost.choice.spreads import Floats
+from milepost.choice.spreads import Floats, Ints
 
-__all__ = ["Evaluated", "Prepared", "evaluate", "ln_probabilities", "prepare"]
+__all__ = [
+    "Evaluated",
+    "Prepared",
+    "evaluate",
+    "ln_probabilities",
+    "prepare",
+    "probabilities_nearby",
+]
 
 _BLOCK = 1_024
 """Decisions worked on at once: their arrays stay in the processor's cache."""
@@ -78,6 +85,7 @@ def evaluate(
     up_grid: Floats | None = None,
     along: Floats | None = None,
     targets: Floats | None = None,
+    roots: Floats | None = None,
     workers: int | None = None,
 ) -> Evaluated:
     """Evaluate a model on every decision, with derivatives.
@@ -100,6 +108,9 @@ def evaluate(
     targets
         Probabilities of all options (adding up to 1 in each decision) with which they are chosen,
         in place of one that was: `Evaluated.ln_chosen` and its slopes are means over them.
+    roots
+        One number a decision, NaN or what agents nearby have left here: filled with what shortens
+        the work for the next ones; see `probabilities_nearby`.
     workers
         Threads [default: all cores, where there are enough options].
     """
@@ -127,9 +138,9 @@ def evaluate(
     # One part a block, added up at the end: the sum does not depend on which thread was first.
     slopes = np.zeros((-(-count // _BLOCK), *answer.up_slopes.shape))
     delta = prepared.finite_delta
-    block = evaluate_block
+    block: Callable[..., tuple[Ints, Floats, Floats, Floats]] = evaluate_block
     if ways is not None and is_linear(model, prepared, rows, ways):
-        block = linear_block
+        block = partial(linear_block, roots=roots)
 
     def work(first: int, last: int) -> None:
         bounds, ln_p, p, d_ln_p = block(model, prepared, rows, first, last, ways)
@@ -195,6 +206,33 @@ def ln_probabilities(
         answer[spreads.offsets[first] : spreads.offsets[last]] = ln_p
 
     in_blocks(work, len(spreads), len(spreads.values), workers)
+    return answer
+
+
+def probabilities_nearby(
+    model: ChoiceModel, prepared: Prepared, theta: Floats, roots: Floats
+) -> Floats:
+    """Return each option's probability for agents near those that `evaluate` was asked about.
+
+    Parameters
+    ----------
+    model, prepared, theta
+        As for `evaluate`.
+    roots
+        What it left there; it stays as it is.
+    """
+    rows = np.atleast_2d(np.asarray(theta, dtype=np.float64))
+    if not is_linear(model, prepared, rows, None):
+        answer: Floats = np.exp(ln_probabilities(model, prepared, theta))
+        return answer
+    spreads, own = prepared.spreads, roots.copy()
+    answer = np.empty(len(spreads.values))
+
+    def work(first: int, last: int) -> None:
+        _, _, p, _ = linear_block(model, prepared, rows, first, last, roots=own, logarithms=False)
+        answer[spreads.offsets[first] : spreads.offsets[last]] = p
+
+    in_blocks(work, len(spreads), len(spreads.values))
     return answer
 
 

@@ -21,33 +21,30 @@ import numpy as np
 
 from milepost.choice.attraction.curves import INVEXP, LARGEST_LN_U, NO_CURVE, curve_codes
 from milepost.choice.depths import GEOMETRIC
+from milepost.choice.evaluation.lockstep import (
+    GROUP,
+    NOWHERE,
+    STEPS_A_UNIT,
+    carried,
+    greatest,
+    new_group,
+    place_of,
+    settle,
+)
 from milepost.choice.evaluation.numbers import LANES, add_rows, gather_factors
 from milepost.choice.evaluation.prepared import Prepared
 from milepost.choice.model import BLEND, C, ChoiceModel, S
 from milepost.choice.ratios.blend import ln_ell, solve_blend
 from milepost.choice.ratios.powers import FURTHEST
 from milepost.choice.spreads import Floats, Ints
-from milepost.kernels import kernel, wide_kernel
+from milepost.kernels import kernel
 
-_STEPS_A_UNIT = 32
-"""Of the table: so few that most of it stays in the processor's nearest memory. From the nearest
-point on, by derivatives, ln p is right to 1e-11 and r to 1e-8."""
-NOWHERE = -1e30
-"""(1 + κ) ln y of what is no option: beyond the end of the table."""
 _LAST_ELL = 90.0
 """Where the table ends: p is 1e-39 there, and taken for 0 beyond."""
 LEAST_KNOWN = 1e-37
 """A p under this is not taken from the table."""
-_LEAST_REST = 1e-30
-"""Where all options but the best have less than this together, the table is not fine enough."""
-_LN_LEAST_REST = math.log(_LEAST_REST)
-_SMALL = 1e-3
-"""Of this the fifth power is rounding."""
-_NEAR = 1e-7
-"""Newton squares the error: one step from here is exact, whatever rounding made of the bracket."""
 _CLOSE = 1e-6
 """From here p at the end of a Newton step is carried on by its derivatives, right to 1e-11."""
-_PATIENCE = 30
 
 
 def is_linear(model: ChoiceModel, prepared: Prepared, theta: Floats, along: Floats | None) -> bool:
@@ -102,11 +99,16 @@ def linear_block(
     first: int,
     last: int,
     along: Floats | None = None,
+    *,
+    roots: Floats | None = None,
+    logarithms: bool = True,
 ) -> tuple[Ints, Floats, Floats, Floats]:
     """Return bounds, ln p, p and the derivative of ln p for some of the decisions.
 
     As `milepost.choice.evaluation.blocks.evaluate_block` does; without a direction the derivative
-    is 0.
+    is 0. `roots` are ln ℓ of the best option of every decision, from agents nearby: with them less
+    is to be solved (NaN = not known). They are replaced by those found here. Without `logarithms`
+    there is p alone.
     """
     spreads = prepared.spreads
     options = slice(int(spreads.offsets[first]), int(spreads.offsets[last]))
@@ -121,12 +123,14 @@ def linear_block(
     values, slopes = linear_values(model, kappa, rows, ways)
     numbers = prepared.numbers(float(np.exp(rows[0, C])))
     count = options.stop - options.start
-    ln_p, p, slope = np.empty(count), np.empty(count), np.empty(count)
+    p = np.empty(count)
+    ln_p, slope = (np.empty(count if logarithms else 0) for _ in range(2))
     _solve_decisions(
         bounds, options.start, spreads.values, numbers.powers, numbers.parts,
         numbers.context[:, first:last], numbers.part_of, numbers.context_of, values,
         np.zeros((0, values.shape[1])) if slopes is None else slopes,
-        kappa, start, table, ln_p, p, slope,
+        kappa, start, table, np.full(last - first, np.nan) if roots is None else roots[first:last],
+        ln_p, p, slope,
     )  # fmt: skip
     return bounds, ln_p, p, slope[:, None]
 
@@ -135,8 +139,8 @@ def linear_block(
 def probability_table(kappa: float) -> tuple[float, Floats]:
     """The first of some points b = ℓ + κ ln ℓ, where two options share all; p, r = ℓ/(κ+ℓ), p, …"""
     half = math.log(2.0)
-    start = half + kappa * math.log(half) - 2.0 / _STEPS_A_UNIT
-    count = int((_LAST_ELL + kappa * math.log(_LAST_ELL) - start) * _STEPS_A_UNIT) + 2
+    start = half + kappa * math.log(half) - 2.0 / STEPS_A_UNIT
+    count = int((_LAST_ELL + kappa * math.log(_LAST_ELL) - start) * STEPS_A_UNIT) + 2
     table = np.empty(2 * count)
     _fill_table(start, kappa, table)
     return start, table
@@ -146,7 +150,7 @@ def probability_table(kappa: float) -> tuple[float, Floats]:
 def _fill_table(start: float, kappa: float, table: Floats) -> None:
     x = math.log(math.log(2.0))
     for i in range(len(table) // 2):
-        x = ln_ell(start + i / _STEPS_A_UNIT, kappa, x)
+        x = ln_ell(start + i / STEPS_A_UNIT, kappa, x)
         ell = math.exp(x)
         table[2 * i] = math.exp(-ell)
         table[2 * i + 1] = ell / (kappa + ell)
@@ -168,61 +172,134 @@ def _solve_decisions(
     kappa: float,
     start: float,
     table: Floats,
+    roots: Floats,
     ln_p: Floats,
     p: Floats,
     slope: Floats,
 ) -> None:
-    """Fill ln p, p and the derivative of ln p; one row of values for all decisions, or one each."""
+    """Fill ln p, p and the derivative of ln p; one row of values for all decisions, or one each.
+
+    Where there is no room for ln p, p alone.
+    """
     depths = values.shape[1] - len(part_of)
-    most = 0
-    for decision in range(len(offsets) - 1):
+    count, most = len(offsets) - 1, 0
+    for decision in range(count):
         most = max(most, offsets[decision + 1] - offsets[decision])
     most += LANES
-    z, way, here, rate = np.empty(most), np.empty(most), np.empty(most), np.empty(most)
+    group, way = new_group(most), np.zeros((GROUP, most))
+    best, sought = np.zeros(GROUP, dtype=np.int64), np.zeros(GROUP, dtype=np.bool_)
     # Of ln y, and of its slope.
     curve, utilities = np.zeros((len(powers), 2)), np.zeros((len(part_of), 2))
     factors = np.zeros((len(parts), 2))
-    for decision in range(len(offsets) - 1):
-        first, size = offsets[decision], offsets[decision + 1] - offsets[decision]
-        width = -(-size // LANES) * LANES
-        row = decision if len(values) > 1 else 0
-        curve[:depths, 0], utilities[:, 0] = values[row, :depths], values[row, depths:]
-        if len(slopes) > 0:
-            curve[:depths, 1], utilities[:, 1] = slopes[row, :depths], slopes[row, depths:]
-        gather_factors(context, decision, part_of, context_of, utilities, factors)
-        z[:width], way[:width] = 0.0, 0.0
-        add_rows(powers, 0, len(powers), begin + first, width, curve, 0, z)
-        add_rows(parts, 0, len(parts), begin + first, width, factors, 0, z)
-        if len(slopes) > 0:
-            add_rows(powers, 0, len(powers), begin + first, width, curve, 1, way)
-            add_rows(parts, 0, len(parts), begin + first, width, factors, 1, way)
-        z[size:width] = NOWHERE
-        real = size
-        while real > 0 and worth[begin + first + real - 1] == -math.inf:
-            # Padding stands last.
-            real -= 1
-            z[real], way[real] = NOWHERE, 0.0
-        at = best_option(z, size, 0)
-        top, x_top, lam, shift = z[at], 0.0, -math.inf, 0.0
-        if real > 1:
-            z[at] = NOWHERE
-            high = math.log(math.log(real * 1.0)) + 1e-12
-            settled, x_top, _, shift = settle(
-                z, width, top, kappa, start, table, high, high - 0.7, _CLOSE, here, rate
-            )
-            lam = math.exp(x_top) + kappa * x_top
-            if not settled:
-                shift = 0.0
-                lam = solve_exactly(z, size, at, top, kappa, here, rate)
+    for begin_group in range(0, count, GROUP):
+        together = min(GROUP, count - begin_group)
+        for g in range(together):
+            decision = begin_group + g
+            first, size = offsets[decision], offsets[decision + 1] - offsets[decision]
+            row = decision if len(values) > 1 else 0
+            curve[:depths, 0], utilities[:, 0] = values[row, :depths], values[row, depths:]
+            if len(slopes) > 0:
+                curve[:depths, 1], utilities[:, 1] = slopes[row, :depths], slopes[row, depths:]
+            gather_factors(context, decision, part_of, context_of, utilities, factors)
+            real = _fill_row(
+                begin + first, size, worth, powers, parts, curve, factors, len(slopes) > 0,
+                group.z[g], way[g],
+            )  # fmt: skip
+            group.width[g] = -(-size // LANES) * LANES
+            group.top[g] = greatest(group.z, g, group.width[g])
+            best[g] = place_of(group.z, g, size, group.top[g], 0)
+            sought[g] = real > 1
+            if real > 1:
+                group.z[g, best[g]] = NOWHERE
+                high, known = math.log(math.log(real * 1.0)) + 1e-12, roots[decision]
+                group.high[g] = high
+                group.x[g] = min(known, high) if known < math.inf else high - 0.7
+        sought[together:] = False
+        group.waiting[:] = sought
+        settle(group, kappa, start, table, _CLOSE)
+        for g in range(together):
+            first, last = offsets[begin_group + g], offsets[begin_group + g + 1]
+            z, here, rate, top = group.z[g], group.p[g], group.r[g], group.top[g]
+            x_top, lam, shift = 0.0, -math.inf, 0.0
+            if group.settled[g]:
+                x_top, shift = group.root[g], group.shift[g]
+                lam = math.exp(x_top) + kappa * x_top
+            elif sought[g]:
+                lam = solve_exactly(z, last - first, best[g], top, kappa, here, rate)
                 x_top = ln_ell(lam, kappa, min(lam / kappa, 0.0))
-        _fill_logarithms(
-            z, way, here, rate, size, at, top, lam, x_top, shift, kappa,
-            ln_p[first : first + size], p[first : first + size], slope[first : first + size],
-        )  # fmt: skip
+            if sought[g]:
+                roots[begin_group + g] = x_top
+            _fill_answers(
+                z, way[g], here, rate, last - first, best[g], top, lam, x_top, shift, kappa,
+                ln_p[first:last], p[first:last], slope[first:last],
+            )  # fmt: skip
 
 
 @kernel
-def _fill_logarithms(
+def _fill_row(
+    first: int,
+    size: int,
+    worth: Floats,
+    powers: Floats,
+    parts: Floats,
+    curve: Floats,
+    factors: Floats,
+    moves: bool,
+    z: Floats,
+    way: Floats,
+) -> int:
+    """Fill (1 + κ) ln y of the options of one decision, and its slope; return how many are real."""
+    width = -(-size // LANES) * LANES
+    z[:width], way[:width] = 0.0, 0.0
+    add_rows(powers, 0, len(powers), first, width, curve, 0, z)
+    add_rows(parts, 0, len(parts), first, width, factors, 0, z)
+    if moves:
+        add_rows(powers, 0, len(powers), first, width, curve, 1, way)
+        add_rows(parts, 0, len(parts), first, width, factors, 1, way)
+    z[size:width] = NOWHERE
+    real = size
+    while real > 0 and worth[first + real - 1] == -math.inf:
+        # Padding stands last.
+        real -= 1
+        z[real], way[real] = NOWHERE, 0.0
+    return real
+
+
+@kernel
+def _fill_probabilities(
+    z: Floats,
+    here: Floats,
+    rate: Floats,
+    size: int,
+    at: int,
+    top: float,
+    lam: float,
+    x_top: float,
+    shift: float,
+    kappa: float,
+    p: Floats,
+) -> None:
+    """Fill p of one decision."""
+    for i in range(size):
+        p[i] = carried(here[i], rate[i], kappa, shift)
+    for i in range(size):
+        if i == at:
+            p[i] = math.exp(-math.exp(x_top)) if lam > -math.inf else 1.0
+        elif not z[i] > NOWHERE:
+            p[i] = 0.0
+        elif not p[i] > LEAST_KNOWN:
+            p[i] = math.exp(-far_ell(z[i], top, lam, kappa))
+
+
+@kernel
+def far_ell(z: float, top: float, lam: float, kappa: float) -> float:
+    """Return ℓ of an option that is too improbable for the table."""
+    b = lam + min(top - z, FURTHEST)
+    return math.exp(ln_ell(b, kappa, math.log(b) if b > 1.0 else min(b / kappa, 0.0)))
+
+
+@kernel
+def _fill_answers(
     z: Floats,
     way: Floats,
     here: Floats,
@@ -238,7 +315,13 @@ def _fill_logarithms(
     p: Floats,
     slope: Floats,
 ) -> None:
-    """Fill ln p, p and d ln p = r (d ln y - Σ p r d ln y / Σ p r) of one decision; r = ℓ/(κ+ℓ)."""
+    """Fill ln p, p and d ln p = r (d ln y - Σ p r d ln y / Σ p r) of one decision; r = ℓ/(κ+ℓ).
+
+    Without room for ln p, p alone.
+    """
+    if len(ln_p) == 0:
+        _fill_probabilities(z, here, rate, size, at, top, lam, x_top, shift, kappa, p)
+        return
     mass, mean = 0.0, 0.0
     for i in range(size):
         ell = math.inf
@@ -252,8 +335,7 @@ def _fill_logarithms(
             if p[i] > LEAST_KNOWN:
                 ell = -math.log(p[i])
             else:
-                b = lam + min(top - z[i], FURTHEST)
-                ell = math.exp(ln_ell(b, kappa, math.log(b) if b > 1.0 else min(b / kappa, 0.0)))
+                ell = far_ell(z[i], top, lam, kappa)
                 p[i] = math.exp(-ell)
         ln_p[i] = -ell
         if p[i] > 0.0:
@@ -265,130 +347,6 @@ def _fill_logarithms(
     mean = mean / mass if mass > 0.0 else 0.0
     for i in range(size):
         slope[i] = slope[i] * (way[i] - mean) if mass > 0.0 else 0.0
-
-
-@wide_kernel
-def greatest(z: Floats, size: int) -> float:
-    """Return the greatest of some numbers."""
-    top = NOWHERE
-    for i in range(size):
-        top = max(top, z[i])
-    return top
-
-
-@kernel
-def best_option(z: Floats, size: int, guess: int) -> int:
-    """Return where the greatest of some numbers is: the first of several; mostly the guess is."""
-    top = greatest(z, size)
-    if z[guess] == top:
-        return guess
-    for i in range(size):
-        if z[i] == top:
-            return i
-    return 0
-
-
-@wide_kernel
-def look_up(
-    z: Floats, size: int, level: float, kappa: float, start: float, table: Floats, p: Floats,
-    r: Floats,
-) -> tuple[float, float]:  # fmt: skip
-    """Fill p and r at b = level - z; return the sums of p and of p r.
-
-    From the nearest point of the table on by the derivatives dℓ/db = r, dr/db = r g with
-    g = (1 - r)²/κ, and dg/db = -2 g u with u = r (1 - r)/κ. Outside the table, which a guess may
-    be, the values of its end are taken.
-    """
-    rest = 0.0
-    slope = 0.0
-    shift = (level - start) * _STEPS_A_UNIT
-    last = len(table) // 2 - 1.0
-    over = 1.0 / kappa
-    for i in range(size):
-        t = min(max(shift - z[i] * _STEPS_A_UNIT, 0.0), last)
-        k = np.uint32(np.int32(t + 0.5))
-        h = (t - k) * (1.0 / _STEPS_A_UNIT)
-        there = table[np.uint32(2) * k + np.uint32(1)]
-        part = there * over
-        g = (1.0 - there) * (over - part)
-        bend = g - 2.0 * (part - part * there)
-        rise = there * g * h
-        turn = bend * bend - 2.0 * g * part * (2.0 - 3.0 * there)
-        second, third = bend * h, turn * h * h
-        more = h * (there + rise * (0.5 + second * (1.0 / 6.0) + third * (1.0 / 24.0)))
-        fall = 1.0 / 24.0 - more * (1.0 / 120.0)
-        fall = 1.0 - more * (1.0 - more * (0.5 - more * (1.0 / 6.0 - more * fall)))
-        p[i] = table[np.uint32(2) * k] * fall
-        r[i] = there + rise * (1.0 + 0.5 * second + (1.0 / 6.0) * third)
-        rest += p[i]
-        slope += p[i] * r[i]
-    return rest, slope
-
-
-@kernel
-def carried(p: float, r: float, kappa: float, shift: float) -> float:
-    """Return p at b a little further: dℓ/db = r and dr/db = r (1 - r)² / κ."""
-    bend = r - (1.0 - r) * (1.0 - r) / kappa
-    return p + shift * p * r * (0.5 * shift * bend - 1.0)
-
-
-@kernel
-def settle(
-    z: Floats,
-    size: int,
-    top: float,
-    kappa: float,
-    start: float,
-    table: Floats,
-    high: float,
-    guess: float,
-    close: float,
-    p: Floats,
-    r: Floats,
-) -> tuple[bool, float, float, float]:
-    """Solve for ln ℓ of the best option, whose z is `NOWHERE` here; fill p and r of the others.
-
-    As `milepost.choice.ratios.blend` does, on the logarithm of the ratio of what the others have
-    and what the best option leaves, until that is as close to 0 as `close`; the Newton step from
-    there is still made. Returns whether it settled (the table may be too coarse), ln ℓ, ℓ,
-    and by how much b is to be carried on from where p and r are.
-    """
-    low = _LN_LEAST_REST
-    x = max(guess, low)
-    for _ in range(_PATIENCE):
-        ell = math.exp(x)
-        rest, slope = look_up(z, size, ell + kappa * x + top, kappa, start, table, p, r)
-        if not rest > _LEAST_REST:
-            return False, x, ell, 0.0
-        left = -math.expm1(-ell)
-        k = _ln_near(rest / left)
-        if k > 0.0:
-            low = x
-        else:
-            high = x
-        new = x + k / ((slope / rest) * (kappa + ell) + ell * (1.0 - left) / left)
-        if abs(k) <= _NEAR or (abs(k) <= close and low <= new <= high):
-            grown = ell * _exp_less_1(new - x)
-            return True, new, ell + grown, grown + kappa * (new - x)
-        x = new if low <= new <= high else 0.5 * (low + high)
-    return False, x, math.exp(x), 0.0
-
-
-@kernel
-def _ln_near(x: float) -> float:
-    """Return the logarithm of what is mostly near 1: then without a call."""
-    y = x - 1.0
-    if abs(y) < _SMALL:
-        return y * (1.0 - y * (0.5 - y * (1.0 / 3.0 - y * 0.25)))
-    return math.log(x)
-
-
-@kernel
-def _exp_less_1(x: float) -> float:
-    """Return e^x - 1 of what is mostly near 0."""
-    if abs(x) < _SMALL:
-        return x * (1.0 + x * (0.5 + x * (1.0 / 6.0 + x * (1.0 / 24.0))))
-    return math.expm1(x)
 
 
 @kernel

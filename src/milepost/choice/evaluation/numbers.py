@@ -15,7 +15,7 @@ import numpy as np
 
 from milepost.choice.columns import option_parts
 from milepost.choice.logarithms import exp, ln, ln_1_more
-from milepost.choice.scale import LOG, Scale, best_value, fill_gaps
+from milepost.choice.scale import LOG, Scale, best_value, fill_gaps, most_options
 from milepost.choice.spreads import Floats, Ints, Spreads
 from milepost.kernels import fused_kernel, kernel, wide_kernel
 
@@ -97,10 +97,7 @@ def _fill_powers(
 ) -> float:
     """Fill δ^c of the log scale at the depths wanted, as `milepost.choice.scale` has δ."""
     depths = depth_values.shape[1]
-    most = 0
-    for decision in range(len(offsets) - 1):
-        most = max(most, offsets[decision + 1] - offsets[decision])
-    most += LANES
+    most = most_options(offsets) + LANES
     filled, delta = np.zeros((depths, most)), np.zeros((len(wanted), most))
     greatest = 0.0
     for decision in range(len(offsets) - 1):
@@ -119,7 +116,7 @@ def _fill_powers(
                     if filled[depth, i] == best:
                         delta[row, i] = tie_shift
             greatest = max(greatest, best_value(delta, row, size))
-            _raise(delta, row, width, c, powers, start)
+            _raise(delta, row, width, c, powers[row, start : start + width])
     return greatest
 
 
@@ -146,11 +143,11 @@ def _fill_delta(
 
 
 @fused_kernel
-def _raise(delta: Floats, row: int, size: int, c: float, powers: Floats, start: int) -> None:
+def _raise(delta: Floats, row: int, size: int, c: float, powers: Floats) -> None:
     """Fill δ^c."""
     for i in range(size):
         power = exp(c * ln(delta[row, i]))
-        powers[row, start + i] = power if delta[row, i] > 0.0 else 0.0
+        powers[i] = power if delta[row, i] > 0.0 else 0.0
 
 
 @wide_kernel
@@ -164,17 +161,19 @@ def add_rows(
     column: int,
     out: Floats,
 ) -> None:
-    """Add Σ factor × number of each option of a decision over some rows, four at a time."""
+    """Add Σ factor × number of each option of a decision over some rows, four at a time.
+
+    Rows are cut to the decision first: at a sum of numbers, which might be negative for all the
+    compiler knows, they would be read one by one.
+    """
+    last = first + width
     for k in range(low, high, ABREAST):
         one, two, three = factors[k, column], factors[k + 1, column], factors[k + 2, column]
         four = factors[k + 3, column]
+        a, b = rows[k, first:last], rows[k + 1, first:last]
+        c, d = rows[k + 2, first:last], rows[k + 3, first:last]
         for i in range(width):
-            out[i] += (
-                one * rows[k, first + i]
-                + two * rows[k + 1, first + i]
-                + three * rows[k + 2, first + i]
-                + four * rows[k + 3, first + i]
-            )
+            out[i] += one * a[i] + two * b[i] + three * c[i] + four * d[i]
 
 
 @kernel

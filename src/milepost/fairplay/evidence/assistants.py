@@ -40,9 +40,8 @@ def other_engine(spreads: Spreads) -> Floats:
     P(i) = ∫ φ(x - v_i) Π_{j≠i} Φ(x - v_j) dx, values in units of `NOISE_PAWNS`.
     """
     loss = _losses(spreads) / NOISE_PAWNS
-    grid = np.linspace(-_FAR, _FAR, _POINTS)
     answer = np.zeros(len(loss))
-    _noisy_best(spreads.offsets, loss, grid, answer)
+    _noisy_best(spreads.offsets, loss, _GRID, _phi_tracks(), answer)
     return _shared(spreads, answer)
 
 
@@ -88,61 +87,76 @@ def _shared(spreads: Spreads, weights: Floats) -> Floats:
     return answer
 
 
-def _noisy_best(offsets: Ints, loss: Floats, grid: Floats, answer: Floats) -> None:
-    start = -2 * _FAR - 1
-    _noisy_best_kernel(offsets, loss, grid, _ln_phi(start, _STEP), start, _STEP, answer)
-
-
-_STEP = 0.005
+_TRACKS: Final = 30
+"""The points of the integral are so many points of the table of ln Φ apart."""
+_START: Final = -2 * _FAR - 1
+_STEP: Final = 2 * _FAR / (_POINTS - 1) / _TRACKS
+_ROOM: Final = 96
+"""Points in whole vectors; nothing is left of the noise at those that are too many."""
+_GRID: Final = np.concatenate(
+    [np.linspace(-_FAR, _FAR, _POINTS), np.full(_ROOM - _POINTS, 10 * _FAR)]
+)
 
 
 @cache
-def _ln_phi(start: float, step: float) -> Floats:
-    """Return ln Φ on a fine table: the kernel then only looks up and adds."""
-    table: Floats = log_ndtr(np.arange(start, -start + step, step))
+def _phi_tracks() -> Floats:
+    """Return ln Φ on a fine table: the kernel then only looks up and adds.
+
+    Row r has the points r, r + `_TRACKS`, …: an option meets the points of the integral at those of
+    one row, one after the other.
+    """
+    length = -(-int(-2 * _START / _STEP) // _TRACKS) + _ROOM
+    points = _START + _STEP * np.arange(length * _TRACKS)
+    table: Floats = np.ascontiguousarray(log_ndtr(points).reshape(length, _TRACKS).T)
     return table
 
 
 @kernel
-def _noisy_best_kernel(
-    offsets: Ints,
-    loss: Floats,
-    grid: Floats,
-    table: Floats,
-    start: float,
-    step: float,
-    answer: Floats,
-) -> None:
-    far = 6.0
-    most = 0
+def _noisy_best(offsets: Ints, loss: Floats, grid: Floats, tracks: Floats, answer: Floats) -> None:
+    """Fill the chance of each option to come first, up to a common factor."""
+    total = np.empty(len(grid))
     for decision in range(len(offsets) - 1):
-        most = max(most, offsets[decision + 1] - offsets[decision])
-    own = np.empty(most)
-    for decision in range(len(offsets) - 1):
-        first = offsets[decision]
+        first, stop = offsets[decision], offsets[decision + 1]
+        total[:] = 0.0
+        # Options are best first: those that may come first stand together, and so do equal ones.
         last = first
-        # Options are best first: those that may come first stand together.
-        while last < offsets[decision + 1] and loss[last] <= far:
-            last += 1
-        for x in grid:
-            _add_at(x, loss[first:last], table, start, step, own, answer[first:last])
+        while last < stop and loss[last] <= _FAR:
+            same = last + 1
+            while same < stop and loss[same] == loss[last]:
+                same += 1
+            place = _place(loss[last])
+            _add_track(tracks[place % _TRACKS], place // _TRACKS, same - last, total)
+            last = same
+        at = first
+        while at < last:
+            place = _place(loss[at])
+            chance = _chance(tracks[place % _TRACKS], place // _TRACKS, loss[at], grid, total)
+            same = at + 1
+            answer[at] = chance
+            while same < last and loss[same] == loss[at]:
+                answer[same] = chance
+                same += 1
+            at = same
+
+
+@kernel
+def _place(loss: float) -> int:
+    """Return where an option meets the first point of the integral in the table of ln Φ."""
+    return int((loss - _FAR - _START) / _STEP + 0.5)
 
 
 @wide_kernel
-def _add_at(
-    x: float,
-    loss: Floats,
-    table: Floats,
-    start: float,
-    step: float,
-    own: Floats,
-    answer: Floats,
-) -> None:
-    """Add the chance of each option to come first where its own noise is x beyond its loss."""
-    total = 0.0
-    for i in range(len(loss)):
-        own[i] = table[np.uint32(np.int32((x + loss[i] - start) / step + 0.5))]
-        total += own[i]
-    for i in range(len(loss)):
-        shifted = x + loss[i]
-        answer[i] += exp(total - own[i] - 0.5 * shifted * shifted)
+def _add_track(track: Floats, begin: int, times: int, total: Floats) -> None:
+    """Add ln Φ of some equal options at all points."""
+    for k in range(_ROOM):
+        total[k] += times * track[begin + k]
+
+
+@wide_kernel
+def _chance(track: Floats, begin: int, loss: float, grid: Floats, total: Floats) -> float:
+    """Return the chance of an option to come first: a sum over where its own noise may lie."""
+    chance = 0.0
+    for k in range(_ROOM):
+        shifted = grid[k] + loss
+        chance += exp(total[k] - track[begin + k] - 0.5 * shifted * shifted)
+    return chance

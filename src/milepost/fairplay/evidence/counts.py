@@ -46,33 +46,37 @@ class FirstMoves:
     @cached_property
     def _logs(self) -> tuple[Floats, Floats]:
         p = np.clip(self.chance, _EDGE, 1 - _EDGE)
-        return np.log(p), np.log1p(-p)
+        return np.log(p), np.log(1 - p)
 
     @cached_property
     def _scales(self) -> Floats:
         """Σ ln(1 - m + m e^b) of each game, games × tilts × nodes."""
-        each = np.stack([np.log1p(self.chance * np.expm1(b)) for b in TILTS], axis=1)
+        each = np.log(1 + np.expm1(TILTS)[:, None] * self.chance[:, None, :])
         answer: Floats = np.add.reduceat(each, self.starts[:-1], axis=0)
         return answer
 
-    def likelihoods(self, hit: Floats, mixing: Floats, game: int) -> Floats:
-        """Return the log-likelihoods of one game's count by strength: not tilted, then each tilt.
+    def likelihoods(self, hit: Floats, mixing: Floats, first: int, last: int) -> Floats:
+        """Return the log-likelihoods of the counts of some games, games × (1 + tilts) × strengths.
+
+        Not tilted, then each tilt.
 
         Parameters
         ----------
         hit
             1 where the first move was played, of all turns.
         mixing
-            The game's own strength (columns) given the player's (rows).
-        game
-            Which.
+            Each game's own strength (columns) given the player's (rows).
+        first, last
+            The games, the last one not included.
         """
-        at = slice(int(self.starts[game]), int(self.starts[game + 1]))
+        at = slice(int(self.starts[first]), int(self.starts[last]))
+        starts = self.starts[first:last] - at.start
         yes, no = self._logs
-        here = hit[at, None]
-        alone = (here * yes[at] + (1 - here) * no[at]).sum(axis=0)
-        shift = np.array(TILTS)[:, None] * hit[at].sum() - self._scales[game]
-        rows = np.concatenate([alone[None], alone + shift])
-        top = rows.max(axis=1, keepdims=True)
-        answer: Floats = np.log(np.exp(rows - top) @ mixing.T) + top
+        each = np.where(hit[at, None] > 0, yes[at], no[at])
+        alone = np.add.reduceat(each, starts, axis=0)[:, None]
+        hits = np.add.reduceat(hit[at], starts)[:, None, None]
+        shift = np.array(TILTS)[:, None] * hits - self._scales[first:last]
+        rows = np.concatenate([alone, alone + shift], axis=1)
+        top = rows.max(axis=2, keepdims=True)
+        answer: Floats = np.log(np.exp(rows - top) @ mixing.transpose(0, 2, 1)) + top
         return answer

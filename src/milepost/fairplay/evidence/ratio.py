@@ -30,16 +30,14 @@ from milepost.choice.spreads import Floats, Ints
 from milepost.errors import InputError
 from milepost.fairplay.evidence import counts, menu
 from milepost.fairplay.evidence.counts import FirstMoves
+from milepost.fairplay.evidence.likelihoods import add_games
 from milepost.fairplay.evidence.menu import Chances
-from milepost.kernels import kernel
 
 NODES = np.arange(-1000.0, 1001.0, 50.0)
 """Strengths that are reckoned with, as distances from the middle of what is known beforehand."""
 LEAST_SD = 60.0
 """No rating is known better than this: the grid is too coarse for less, and so is life."""
 _LEAST_INFORMATION = 1e-12
-_PLACES = (0, 1, 3, 2, 4)
-"""Where a game's alternatives stand among the menu's schedules, in the order they are made."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,11 +138,15 @@ class Evidence:
     """Logarithm of the likelihood of the count of first moves by node: as it is, then each tilt."""
 
     @cached_property
+    def _ln_helped(self) -> Floats:
+        """Logarithm of the probability of the choices for each alternative."""
+        answer: Floats = log_sum(self.prior + self.helped, axis=-1)
+        return answer
+
+    @cached_property
     def ln_alternatives(self) -> Floats:
         """Logarithm of the ratio of each alternative, schedules × assistants × shares."""
-        without = log_sum(self.prior + self.alone)
-        answer: Floats = log_sum(self.prior + self.helped, axis=-1) - without
-        return answer
+        return self._ln_helped - self.ln_alone
 
     @cached_property
     def ln_menu(self) -> float:
@@ -167,7 +169,7 @@ class Evidence:
     @cached_property
     def ln_e_worst(self) -> float:
         """Logarithm of the worst-case ratio: each part by its own greatest denominator."""
-        above = log_sum(np.log(self.weights) + log_sum(self.prior + self.helped, axis=-1))
+        above = log_sum(np.log(self.weights) + self._ln_helped)
         of_menu = float(above - self.alone.max())
         if self.counted is None:
             return of_menu
@@ -197,10 +199,7 @@ def gather(turns: Turns, chosen: Chosen, games: int | None = None) -> Evidence:
     """
     if chosen.ln_p.shape != (len(turns), len(NODES)) or chosen.helped.shape[1] != len(turns):
         raise InputError("the choices do not fit the turns")
-    answer = nothing_yet(turns, chosen)
-    for game in range(turns.games if games is None else games):
-        answer = joined(answer, one_game(turns, chosen, game))
-    return answer
+    return _of_games(turns, chosen, 0, turns.games if games is None else games)
 
 
 def after_each_game(turns: Turns, chosen: Chosen) -> list[Evidence]:
@@ -241,116 +240,22 @@ def joined(before: Evidence, more: Evidence, sign: float = 1.0) -> Evidence:
 
 def one_game(turns: Turns, chosen: Chosen, game: int) -> Evidence:
     """Return the evidence of one game by itself."""
-    first, last = int(turns.starts[game]), int(turns.starts[game + 1])
+    return _of_games(turns, chosen, game, game + 1)
+
+
+def _of_games(turns: Turns, chosen: Chosen, first: int, last: int) -> Evidence:
+    """The evidence of some games that follow one another."""
+    answer = nothing_yet(turns, chosen)
     when = turns.chances
-    size = (len(menu.SCHEDULES), chosen.helped.shape[0], len(menu.SHARES), len(NODES))
-    helped, alone = np.empty(size), np.empty(len(NODES))
-    _game_likelihoods(
-        chosen.ln_p[first:last],
-        chosen.helped[:, first:last],
-        np.stack([np.ones(last - first), when.difficult[first:last], when.behind[first:last]]),
-        when.stake[first:last] / when.stake[first:last].sum(),
-        turns.mixing[game],
-        np.array(menu.SHARES),
-        menu.WITHIN_GAME,
-        helped,
-        alone,
-    )
-    counted = None
-    if chosen.first is not None and chosen.hit is not None:
-        counted = chosen.first.likelihoods(chosen.hit, turns.mixing[game], game)
-    table = menu.weights(chosen.helped.shape[0] - len(menu.HELPERS))
-    return Evidence(helped, alone, turns.prior, table, counted)
-
-
-@kernel
-def _game_likelihoods(
-    ln_p: Floats,
-    helped: Floats,
-    masks: Floats,
-    stake: Floats,
-    mixing: Floats,
-    shares: Floats,
-    within: float,
-    answer: Floats,
-    alone: Floats,
-) -> None:
-    """One game: the menu's log-likelihoods by the player's strength.
-
-    With ρ = e/p the ratio of a helped choice's probability to an agent's, a turn's likelihood is p
-    times 1 - q + q ρ. The first schedules part by turns (a mask each), the others by games. All of
-    it is gathered as plain products, each row with its own scale, and integrated over the game's
-    own strength by one product of matrices.
-    """
-    count, nodes = ln_p.shape
-    kinds = len(shares)
-    rows = 1 + 5 * helped.shape[0] * kinds
-    weight, scale = np.empty((rows, nodes)), np.zeros(rows)
-    base = np.zeros(nodes)
-    for t in range(count):
-        base += ln_p[t]
-    top = base.max()
-    own = np.exp(base - top)
-    weight[0] = own
-    ratio = np.empty((count, nodes))
-    row = 1
-    for k in range(helped.shape[0]):
-        single = np.zeros(nodes)
-        for t in range(count):
-            for n in range(nodes):
-                ratio[t, n] = helped[k, t] * np.exp(-ln_p[t, n])
-                single[n] += stake[t] * ratio[t, n]
-        whole = np.ones(nodes)
-        whole_scale = _product(ratio, np.ones(count), within, whole)
-        for j in range(kinds):
-            q = shares[j]
-            # every turn, difficult turns, when behind: the first, second and fourth of the menu.
-            for m in range(3):
-                weight[row] = own
-                scale[row] = _product(ratio, masks[m], q, weight[row])
-                row += 1
-            for n in range(nodes):
-                weight[row, n] = own[n] * (1.0 - q + q * single[n])
-            row += 1
-            # 1 - q + q e^w with w = ln whole + its scale: the larger part stays a plain number.
-            high = max(0.0, whole_scale)
-            alone_part, whole_part = (1.0 - q) * np.exp(-high), q * np.exp(whole_scale - high)
-            for n in range(nodes):
-                weight[row, n] = own[n] * (alone_part + whole_part * whole[n])
-            scale[row] = high
-            row += 1
-    mixed = np.dot(weight, mixing.T)
-    for n in range(nodes):
-        alone[n] = np.log(mixed[0, n]) + top
-    table = answer.reshape((5, rows // 5, nodes))
-    for row in range(1, rows):
-        for n in range(nodes):
-            table[_PLACES[(row - 1) % 5], (row - 1) // 5, n] = (
-                np.log(mixed[row, n]) + scale[row] + top
-            )
-
-
-@kernel
-def _product(ratio: Floats, mask: Floats, q: float, product: Floats) -> float:
-    """Multiply by 1 - q + q ρ of the turns of a mask; return the logarithm of what was taken out.
-
-    Eight factors stay far inside what a number can hold; then the largest is brought to 1.
-    """
-    count, nodes = ratio.shape
-    scale, pending = 0.0, 0
-    for t in range(count):
-        if mask[t] == 0.0:
-            continue
-        for n in range(nodes):
-            product[n] *= 1.0 - q + q * ratio[t, n]
-        pending += 1
-        if pending == 8 or t == count - 1:
-            top = product.max()
-            scale += np.log(top)
-            for n in range(nodes):
-                product[n] /= top
-            pending = 0
-    return scale
+    starts, mixing = turns.starts[first : last + 1], turns.mixing[first:last]
+    add_games(
+        starts, chosen.ln_p, chosen.helped, when.difficult, when.behind, when.stake, mixing,
+        np.array(menu.SHARES), menu.WITHIN_GAME, answer.helped, answer.alone,
+    )  # fmt: skip
+    if chosen.first is None or chosen.hit is None or first == last:
+        return answer
+    counted = chosen.first.likelihoods(chosen.hit, mixing, first, last)
+    return replace(answer, counted=counted.sum(axis=0))
 
 
 @dataclass(frozen=True)

@@ -19,13 +19,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from milepost.choice.evaluation.evaluate import Prepared, evaluate, ln_probabilities
+from milepost.choice.evaluation.evaluate import Prepared, probabilities_nearby
 from milepost.choice.spreads import Floats, Ints
 from milepost.intrinsic.calibration.paths import AgentPath
+from milepost.intrinsic.calibration.player_variation import OwnAgents, own_agents
+from milepost.kernels import kernel
 
 FIGURES = ("match", "error", "likelihood")
 """The three figures; all rise with skill."""
@@ -38,12 +41,16 @@ _LEAST_LN = -50.0
 class TurnScores:
     """The three figures of every turn, beside what agents of the player's own rating have."""
 
-    options: Floats
-    """Of every option, options × 3."""
+    offsets: Ints
+    """Turn t has the options ``offsets[t]`` to ``offsets[t + 1]``."""
+    delta: Floats
+    """Scaled difference of every option to the best."""
+    ln_p: Floats
+    """Logarithm of the probability of every option for an agent of the player's own rating."""
     probabilities: Floats
-    """Of every option, for an agent of the player's own rating."""
+    """The probability."""
     chosen: Floats
-    """Of the chosen option, turns × 3."""
+    """The figures of the chosen option, turns × 3."""
     expected: Floats
     """Expected, turns × 3."""
     covariance: Floats
@@ -53,8 +60,17 @@ class TurnScores:
     error: Floats
     """The expected scaled error: how hard the turn is for this rating."""
 
+    @cached_property
+    def options(self) -> Floats:
+        """The figures of every option, options × 3."""
+        first = np.zeros(len(self.delta))
+        first[self.offsets[:-1]] = 1.0
+        return np.stack([first, -self.delta, self.ln_p], axis=1)
 
-def turn_scores(prepared: Prepared, path: AgentPath, own: Floats) -> TurnScores:
+
+def turn_scores(
+    prepared: Prepared, path: AgentPath, own: Floats, agents: OwnAgents | None = None
+) -> TurnScores:
     """Work the figures out.
 
     Parameters
@@ -65,55 +81,113 @@ def turn_scores(prepared: Prepared, path: AgentPath, own: Floats) -> TurnScores:
         The agents.
     own
         The player's rating, for each decision.
+    agents
+        What they said of just this, probabilities included, if they were asked.
     """
     spreads = prepared.spreads
-    starts = spreads.offsets[:-1]
-    # Many decisions, few players.
-    ratings, which = np.unique(own, return_inverse=True)
-    said = evaluate(
-        path.model,
-        prepared,
-        path.theta(ratings)[which],
-        probabilities=True,
-        along=path.slope(ratings)[which],
-    )
-    p = said.probabilities
+    if agents is None:
+        agents = own_agents(prepared, path, own, probabilities=True)
+    p = agents.said.probabilities
     with np.errstate(divide="ignore"):
         ln_p = np.maximum(np.log(p), _LEAST_LN)
-    place = np.arange(len(p)) - np.repeat(starts, spreads.counts)
-    options = np.stack([(place == 0).astype(np.float64), -prepared.finite_delta, ln_p], axis=1)
-    expected = np.add.reduceat(p[:, None] * options, starts)
-    apart = options - np.repeat(expected, spreads.counts, axis=0)
-    products = p[:, None, None] * apart[:, :, None] * apart[:, None, :]
     above, below = (
-        np.exp(ln_probabilities(path.model, prepared, path.theta(ratings + step)[which]))
+        probabilities_nearby(
+            path.model, prepared, path.theta(agents.ratings + step)[agents.which], agents.roots
+        )
         for step in (_STEP, -_STEP)
     )
-    moves = ((above - below) / (2 * _STEP))[:, None] * options
+    turns = len(spreads)
+    chosen, expected, slope = (np.empty((turns, 3)) for _ in range(3))
+    covariance = np.empty((turns, 3, 3))
+    delta = prepared.finite_delta
+    _fill_figures(
+        spreads.offsets, spreads.chosen, delta, ln_p, p, above, below, 2 * _STEP,
+        chosen, expected, covariance, slope,
+    )  # fmt: skip
     return TurnScores(
-        options=options,
+        offsets=spreads.offsets,
+        delta=delta,
+        ln_p=ln_p,
         probabilities=p,
-        chosen=options[starts + spreads.chosen],
+        chosen=chosen,
         expected=expected,
-        covariance=np.add.reduceat(products, starts),
-        slope=np.add.reduceat(moves, starts),
-        error=said.error,
+        covariance=covariance,
+        slope=slope,
+        error=agents.said.error,
     )
 
 
-def towards_help(scores: TurnScores, offsets: Ints, helped: Floats) -> Floats:
+@kernel
+def _fill_figures(
+    offsets: Ints,
+    choices: Ints,
+    delta: Floats,
+    ln_p: Floats,
+    p: Floats,
+    above: Floats,
+    below: Floats,
+    apart: float,
+    chosen: Floats,
+    expected: Floats,
+    covariance: Floats,
+    slope: Floats,
+) -> None:
+    """Fill the figures of each turn: (first or not, -δ, ln p), as `TurnScores` has them."""
+    for turn in range(len(offsets) - 1):
+        first, last = offsets[turn], offsets[turn + 1]
+        at = first + choices[turn]
+        chosen[turn, 0] = 1.0 if choices[turn] == 0 else 0.0
+        chosen[turn, 1], chosen[turn, 2] = -delta[at], ln_p[at]
+        error, likelihood, error_moves, likelihood_moves = 0.0, 0.0, 0.0, 0.0
+        for i in range(first, last):
+            move = (above[i] - below[i]) / apart
+            error -= p[i] * delta[i]
+            likelihood += p[i] * ln_p[i]
+            error_moves -= move * delta[i]
+            likelihood_moves += move * ln_p[i]
+        best = p[first]
+        expected[turn, 0], expected[turn, 1], expected[turn, 2] = best, error, likelihood
+        slope[turn, 0] = (above[first] - below[first]) / apart
+        slope[turn, 1], slope[turn, 2] = error_moves, likelihood_moves
+        # Deviations of the other options from the expected match are all -p of the first.
+        matches, match_error, match_likelihood = 0.0, 0.0, 0.0
+        errors, both, likelihoods = 0.0, 0.0, 0.0
+        for i in range(first, last):
+            hit = (1.0 if i == first else 0.0) - best
+            lost, surprise = -delta[i] - error, ln_p[i] - likelihood
+            matches += p[i] * hit * hit
+            match_error += p[i] * hit * lost
+            match_likelihood += p[i] * hit * surprise
+            errors += p[i] * lost * lost
+            both += p[i] * lost * surprise
+            likelihoods += p[i] * surprise * surprise
+        covariance[turn, 0, 0] = matches
+        covariance[turn, 0, 1] = covariance[turn, 1, 0] = match_error
+        covariance[turn, 0, 2] = covariance[turn, 2, 0] = match_likelihood
+        covariance[turn, 1, 1] = errors
+        covariance[turn, 1, 2] = covariance[turn, 2, 1] = both
+        covariance[turn, 2, 2] = likelihoods
+
+
+def towards_help(scores: TurnScores, helped: Floats) -> Floats:
     """Return by how much each turn's expected figures move if it is helped, turns × 3.
 
     Parameters
     ----------
     scores
         The figures.
-    offsets
-        Turn t has the options ``offsets[t]`` to ``offsets[t + 1]``.
     helped
         Probability of every option for the assistant.
     """
-    with_help = np.add.reduceat(helped[:, None] * scores.options, offsets[:-1])
+    starts = scores.offsets[:-1]
+    with_help = np.stack(
+        [
+            helped[starts],
+            -np.add.reduceat(helped * scores.delta, starts),
+            np.add.reduceat(helped * scores.ln_p, starts),
+        ],
+        axis=1,
+    )
     answer: Floats = with_help - scores.expected
     return answer
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from importlib import resources
 from typing import Any
 
@@ -240,7 +241,13 @@ class HonestPlayers:
 
 def honest_players(calibration: Calibration) -> HonestPlayers:
     """Return the honest players of a calibration: those that are shipped, or assumed ones."""
-    file = resources.files(_SHIPPED).joinpath("fairplay").joinpath(f"{calibration.name}.json")
+    return _shipped(calibration.name) or HonestPlayers.assumed(calibration)
+
+
+@cache
+def _shipped(name: str) -> HonestPlayers | None:
+    """Those that come with the package for a calibration; None = there are none."""
+    file = resources.files(_SHIPPED).joinpath("fairplay").joinpath(f"{name}.json")
     if not file.is_file():
-        return HonestPlayers.assumed(calibration)
+        return None
     return HonestPlayers.from_dict(json.loads(file.read_text(encoding="utf-8")))

@@ -28,7 +28,6 @@ has that of the two others together; `chance_sd` says how much results vary anyw
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -45,7 +44,7 @@ from milepost.fairplay.results.player_games import (
     gather_games,
 )
 from milepost.intrinsic.calibration.calibration import Calibration
-from milepost.intrinsic.rating.interval import Shares, estimate
+from milepost.intrinsic.rating.interval import GameSums, Shares, estimate_games
 from milepost.intrinsic.rating.likelihood_grid import Ladder
 from milepost.intrinsic.rating.rate import LEAST_TURNS
 
@@ -109,7 +108,7 @@ def split_results(
     against = -games.sum_by_player(slope * play[games.other])
     surplus, counts = games.sum_by_player(games.surplus), games.sum_by_player(np.ones(len(games)))
     chance = np.sqrt(games.sum_by_player(_result_variance(games)))
-    units = replace(ladder, groups=games.of_row)
+    units = GameSums.of(ladder, games.of_row, len(games))
     rows: list[dict[str, Any]] = []
     for code, name in enumerate(games.names):
         mine = games.player == code
@@ -268,7 +267,7 @@ def _step(games: PlayerGames, members: npt.NDArray[np.bool_]) -> float:
 
 def _rating(
     what: str,
-    ladder: Ladder,
+    units: GameSums,
     games: PlayerGames,
     members: npt.NDArray[np.bool_],
     calibration: Calibration,
@@ -281,12 +280,12 @@ def _rating(
         answer[f"{what}_elo"] = float(np.average(games.elo[members], weights=games.turns[members]))
     if turns < LEAST_TURNS:
         return answer
-    rows = np.flatnonzero(np.append(members, False)[ladder.groups])
     players = np.bincount(games.player[members], weights=games.turns[members]) / turns
     shares = Shares(players=float((players**2).sum()))
-    found = estimate(
-        ladder.take(rows), calibration.variation, calibration.map_error, shares=shares, level=level
-    )
+    found = estimate_games(
+        units.take(members), calibration.variation, calibration.map_error,
+        shares=shares, level=level,
+    )  # fmt: skip
     ends = {"rating": found.rating, "low": found.low, "high": found.high}
     known = {name: value if np.isfinite(value) else None for name, value in ends.items()}
     return answer | {f"{what}_{name}": value for name, value in known.items()}

@@ -104,41 +104,48 @@ def gather_games(
         pl.Series("u", ladder.weights * np.where(known, ladder.scores(at), 0.0)),
         pl.Series("i", ladder.weights * np.where(known, ladder.information_at(at), 0.0)),
     )
-    names = sorted({*frame["mover"].drop_nulls(), *frame["opponent"].drop_nulls()})
+    names = sorted({*frame["mover"].unique(), *frame["opponent"].unique()} - {None})
     keys = ["game_id", "mover", "opponent"]
     facts = ["colour", "mover_elo", "opponent_elo", "score"]
     found = (
-        frame.group_by(keys)
+        frame.lazy()
+        .group_by(keys)
         .agg(pl.col(facts).first(), pl.col("u", "i").sum(), pl.len().alias("turns"), "row")
         .drop_nulls([*keys, *facts])
         .filter(pl.col("i") > 0)
         .sort(keys)
+        .collect()
     )
-    mirrored = found.select("game_id", mover="opponent", opponent="mover")
+    others = _opponents(found.select(keys).rows())
     if paired:
-        found = found.join(mirrored, on=keys, how="semi")
-    found = found.sort(keys).with_row_index("unit")
-    others = found.select("game_id", "unit", mover="opponent", opponent="mover")
-    found = found.join(others.rename({"unit": "other"}), on=keys, how="left").sort(keys)
+        found = found.filter(pl.Series(others >= 0))
+        others = _opponents(found.select(keys).rows())
     code = {name: number for number, name in enumerate(names)}
+    turns = found["turns"].to_numpy().astype(np.int64)
     of_row = np.full(len(frame), -1, dtype=np.int64)
-    pairs = found.select("unit", "row").explode("row")
-    of_row[pairs["row"].to_numpy()] = pairs["unit"].to_numpy()
+    of_row[found["row"].explode().drop_nulls().to_numpy()] = np.repeat(np.arange(len(found)), turns)
     elo, against = (found[name].cast(pl.Float64).to_numpy() for name in facts[1:3])
     first = np.where(found["colour"].to_numpy() == "white", white_advantage, -white_advantage)
     return PlayerGames(
         names=names,
-        player=np.array([code[name] for name in found["mover"]], dtype=np.int64),
-        other=found["other"].cast(pl.Int64).fill_null(-1).to_numpy(),
+        player=np.array([code[name] for name in found["mover"].to_list()], dtype=np.int64),
+        other=others,
         score_sum=found["u"].to_numpy(),
         information=found["i"].to_numpy(),
-        turns=found["turns"].to_numpy().astype(np.int64),
+        turns=turns,
         elo=elo,
         result=found["score"].cast(pl.Float64).to_numpy(),
         expected=1 / (1 + np.exp(-POINT * (elo - against + first))),
         of_row=of_row,
-        game_ids=tuple(found["game_id"]),
+        game_ids=tuple(found["game_id"].to_list()),
     )
+
+
+def _opponents(keys: list[tuple[str, str, str]]) -> Ints:
+    """Where the opponent's player-game stands, of each game, mover and opponent; -1 = nowhere."""
+    place = {key: at for at, key in enumerate(keys)}
+    mirrored = ((game, opponent, mover) for game, mover, opponent in keys)
+    return np.array([place.get(key, -1) for key in mirrored], dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)

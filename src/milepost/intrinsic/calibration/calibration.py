@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -213,8 +213,18 @@ class Calibration:
 
 def shipped_calibrations() -> list[str]:
     """Return the names of the calibrations that come with the package."""
-    files = resources.files(_SHIPPED).iterdir()
-    return sorted(each.name.removesuffix(".json") for each in files if each.name.endswith(".json"))
+    return list(_shipped_texts())
+
+
+@cache
+def _shipped_texts() -> dict[str, str]:
+    """The calibrations that come with the package, by name; they do not change under a process."""
+    texts = {
+        file.name.removesuffix(".json"): file.read_text(encoding="utf-8")
+        for file in resources.files(_SHIPPED).iterdir()
+        if file.name.endswith(".json")
+    }
+    return {name: texts[name] for name in sorted(texts)}
 
 
 def load_calibration(name: str | Path) -> Calibration:
@@ -227,13 +237,14 @@ def load_calibration(name: str | Path) -> Calibration:
     """
     path = Path(name)
     if not path.exists() and str(name) in shipped_calibrations():
-        text = resources.files(_SHIPPED).joinpath(f"{name}.json").read_text(encoding="utf-8")
+        text = _shipped_texts()[str(name)]
     else:
         try:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
+            why = "no text" if isinstance(error, UnicodeDecodeError) else error.strerror or error
             raise InputError(
-                f"no calibration {str(name)!r}: neither a file that can be read ({error}) nor one "
+                f"no calibration {str(name)!r}: neither a file that can be read ({why}) nor one "
                 f"of {', '.join(shipped_calibrations())}"
             ) from error
     return _parsed(str(name), text)
@@ -245,7 +256,7 @@ def _parsed(name: str, text: str) -> Calibration:
     try:
         values = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{name} is no calibration: {error}") from error
+        raise InputError(f"{name} is no calibration: it is no JSON") from error
     return Calibration.from_dict(values, source=name)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from milepost.choice.evaluation.evaluate import Prepared, evaluate
+from milepost.choice.evaluation.evaluate import Evaluated, Prepared, evaluate
 from milepost.choice.spreads import Floats, Ints
 from milepost.errors import InputError
 from milepost.fit.methods.mixed_model import Component
@@ -256,9 +256,28 @@ class AtOwnElo:
         )
 
 
-def at_own_elo(
-    prepared: Prepared, path: AgentPath, own: Floats, *, information: bool = False
-) -> AtOwnElo:
+@dataclass(frozen=True, eq=False)
+class OwnAgents:
+    """What the agents of the players' own Elo say of some decisions."""
+
+    ratings: Floats
+    """The different Elos."""
+    which: Ints
+    """Which of them is that of each decision."""
+    said: Evaluated
+    """What they say; derivatives are by the rating."""
+    roots: Floats
+    """What shortens the work for agents nearby; see `probabilities_nearby`."""
+
+
+def own_agents(
+    prepared: Prepared,
+    path: AgentPath,
+    own: Floats,
+    *,
+    information: bool = False,
+    probabilities: bool = False,
+) -> OwnAgents:
     """Evaluate the agents of the players' own Elo, once for all that is asked of them.
 
     Parameters
@@ -269,19 +288,47 @@ def at_own_elo(
         The agents.
     own
         The player's Elo, for each decision.
-    information
-        Whether to work out the expected information too.
+    information, probabilities
+        As for `evaluate`.
     """
-    spreads = prepared.spreads
     # Many decisions, few players.
     ratings, which = np.unique(own, return_inverse=True)
-    evaluated = evaluate(
+    roots = np.full(len(own), np.nan)
+    said = evaluate(
         path.model,
         prepared,
         path.theta(ratings)[which],
         information=information,
+        probabilities=probabilities,
         along=path.slope(ratings)[which],
+        roots=roots,
     )
+    return OwnAgents(ratings, which, said, roots)
+
+
+def at_own_elo(
+    prepared: Prepared,
+    path: AgentPath,
+    own: Floats,
+    *,
+    information: bool = False,
+    agents: OwnAgents | None = None,
+) -> AtOwnElo:
+    """Return what the agents of the players' own Elo would do, beside what was done.
+
+    Parameters
+    ----------
+    prepared, path, own
+        As for `own_agents`.
+    information
+        Whether to work out the expected information too.
+    agents
+        What `own_agents` said of just this, if it was asked.
+    """
+    spreads = prepared.spreads
+    if agents is None:
+        agents = own_agents(prepared, path, own, information=information)
+    evaluated = agents.said
     expected = evaluated.information[:, 0, 0] if information else np.empty(0)
     return AtOwnElo(
         first=evaluated.first,

@@ -7,6 +7,7 @@ is fitted to their turns and shrunk towards none: see `milepost.intrinsic.choosi
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,6 +42,8 @@ class PersonalAgent:
     """What the shift gains on held-out games, in nats a turn: mean, low, high."""
     counts: Mapping[str, int] = field(default_factory=dict)
     """Turns and games it rests on."""
+    elo_interval: tuple[float, float] = (-math.inf, math.inf)
+    """95 % interval of the Elo; infinite = no bound, or not known in older files."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values; nothing in it says who it is."""
@@ -48,6 +51,8 @@ class PersonalAgent:
             "schema": SCHEMA,
             "kind": "milepost agent",
             "elo": self.elo,
+            # JSON knows no infinity.
+            "elo_interval": [end if math.isfinite(end) else None for end in self.elo_interval],
             "setup": self.setup,
             "setup_text": self.setup_text,
             "calibration": self.calibration,
@@ -83,6 +88,7 @@ class PersonalAgent:
                 parameters=names,
                 gain={str(name): float(value) for name, value in values["gain"].items()},
                 counts={str(name): int(value) for name, value in values["counts"].items()},
+                elo_interval=_interval(values.get("elo_interval", (None, None))),
             )
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise InputError(f"{source} is a damaged agent: {error}") from error
@@ -90,6 +96,11 @@ class PersonalAgent:
     def save(self, path: str | Path) -> None:
         """Write it to a file, atomically."""
         write_text(Path(path), json.dumps(self.to_dict(), indent=1) + "\n")
+
+
+def _interval(ends: Any) -> tuple[float, float]:
+    low, high = ends
+    return -math.inf if low is None else float(low), math.inf if high is None else float(high)
 
 
 def load_agent(path: str | Path) -> PersonalAgent:
@@ -102,8 +113,8 @@ def load_agent(path: str | Path) -> PersonalAgent:
     """
     try:
         values = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"the agent {path} cannot be read: {error}") from error
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path} is no agent: {error}") from error
+    except OSError as error:
+        raise InputError(f"the agent {path} cannot be read: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} is no agent of a person: it is no JSON") from error
     return PersonalAgent.from_dict(values, source=str(path))

@@ -3,7 +3,8 @@
 The Elo is the likeliest one along the calibration's path. The shift of the parameters is fitted on
 top, shrunk towards none (`milepost.fit.methods.shifted`). Whether it says anything is told by games
 that were held out: the gain in log-likelihood a turn over the population's agent of the same Elo,
-with an interval that resamples games. Where the interval reaches 0, no style was found, and the
+with an interval that resamples games. The Elo has the interval that a rating of these turns has
+(`milepost.intrinsic.rating.interval`). Where the interval reaches 0, no style was found, and the
 shift is left at none.
 """
 
@@ -16,10 +17,13 @@ import numpy.typing as npt
 
 from milepost.choice.evaluation.evaluate import evaluate, prepare
 from milepost.choice.spreads import Floats, Spreads
-from milepost.errors import InputError
+from milepost.errors import TooFewGamesError
 from milepost.fit.methods.shifted import fit_shift
 from milepost.intrinsic.calibration.calibration import Calibration
 from milepost.intrinsic.choosing.personal import PersonalAgent
+from milepost.intrinsic.rating.interval import estimate
+from milepost.intrinsic.rating.likelihood_grid import climb
+from milepost.io.progress import Progress, Report
 
 LEAST_GAMES = 20
 """With fewer games nobody's style can be told."""
@@ -43,12 +47,25 @@ class Personified:
     """Held-out gain of the shift, nats a turn: mean, and its 95 % interval."""
     elo: float
     """Of the moves."""
+    elo_interval: tuple[float, float]
+    """Its 95 % interval, how well these games were played; infinite = no bound."""
     turns: int
     """How many."""
     games: int
     """How many."""
     range: tuple[float, float] = (0.0, float("inf"))
     """Of the calibration: an Elo at its end may lie beyond it."""
+    games_read: int | None = None
+    """Their games that were read, also those without a turn that counts; None = not known."""
+
+    @property
+    def gain_shares(self) -> tuple[float, float, float]:
+        """The gain as people read it: by what share their held-out moves become more probable.
+
+        0.02 = 2 % more probable in the (geometric) mean; mean, and its 95 % interval.
+        """
+        mean, low, high = (float(np.expm1(nats)) for nats in self.gain)
+        return mean, low, high
 
 
 def personify(
@@ -58,6 +75,7 @@ def personify(
     least_games: int = LEAST_GAMES,
     sd: float = PRIOR_SD,
     seed: int = 2011,
+    progress: Report | None = None,
 ) -> Personified:
     """Fit a person's agent to their turns, grouped by game.
 
@@ -73,10 +91,12 @@ def personify(
         Standard deviation of the shift a priori.
     seed
         Of the interval's resampling.
+    progress
+        Called with the fits done.
 
     Raises
     ------
-    InputError
+    TooFewGamesError
         If there are too few games.
     """
     games = np.unique(spreads.groups)
@@ -90,6 +110,7 @@ def personify(
     fold = fold_of[np.searchsorted(games, spreads.groups)]
     gains = np.zeros(len(spreads))
     for number in range(FOLDS):
+        _tell(progress, number)
         train, rest = spreads.take(fold != number), spreads.take(fold == number)
         theta = path.theta(_likeliest_elo(train, calibration))
         shift = fit_shift(train, model, theta, sd).values
@@ -97,7 +118,9 @@ def personify(
         with_style = evaluate(model, prepared, theta + shift).ln_chosen
         gains[fold == number] = with_style - evaluate(model, prepared, theta).ln_chosen
     mean, low, high = _interval(gains, np.searchsorted(games, spreads.groups), len(games), rng)
+    _tell(progress, FOLDS)
     elo = _likeliest_elo(spreads, calibration)
+    rated = estimate(climb(spreads, path), calibration.variation, calibration.map_error)
     shift = fit_shift(spreads, model, path.theta(elo), sd).values
     agent = PersonalAgent(
         elo=elo,
@@ -108,17 +131,30 @@ def personify(
         parameters=model.parameters,
         gain={"mean": mean, "low": low, "high": high},
         counts={"turns": len(spreads), "games": len(games)},
+        elo_interval=(rated.low, rated.high),
     )
     return Personified(
-        agent, low > 0, (mean, low, high), elo, len(spreads), len(games), calibration.range
+        agent=agent,
+        found=low > 0,
+        gain=(mean, low, high),
+        elo=elo,
+        elo_interval=agent.elo_interval,
+        turns=len(spreads),
+        games=len(games),
+        range=calibration.range,
     )
+
+
+def _tell(progress: Report | None, fits: int) -> None:
+    if progress is not None:
+        progress(Progress(fits, FOLDS + 1))
 
 
 def refuse_few(games: int, least_games: int) -> None:
-    """Raise an `InputError` if there are too few games with turns to fit a person to."""
+    """Raise a `TooFewGamesError` if there are too few games with turns to fit a person to."""
     if games < least_games:
         unit = "game" if games == 1 else "games"
-        raise InputError(
+        raise TooFewGamesError(
             f"{games} {unit}: an agent of a person needs {least_games}, and more are better"
         )
 

@@ -20,7 +20,7 @@ from milepost.choice.evaluation.ladder import evaluate_ladder
 from milepost.choice.spreads import Floats, Ints, Spreads
 from milepost.errors import InputError
 from milepost.intrinsic.calibration.paths import AgentPath
-from milepost.intrinsic.rating.splines import EvenSpline
+from milepost.intrinsic.rating.splines import EvenSpline, slope_shares
 from milepost.kernels import kernel
 
 RUNGS = np.arange(0.0, 4001.0, 100.0)
@@ -93,22 +93,24 @@ class Ladder:
         `rating` is one number for all decisions, or one each.
         """
         at = np.asarray(rating, dtype=np.float64)
-        if at.ndim > 0:
-            return self._rows.slope_of_rows(at)
-        # The slope of a spline is linear in its values: one sum a row, and no pieces.
-        shares = EvenSpline(self.rungs, np.eye(len(self.rungs))).slope(at)
-        answer: Floats = np.einsum("tr,r->t", self.ln_chosen, shares)
+        # Many decisions, few ratings.
+        ratings, which = np.unique(at, return_inverse=True)
+        shares = slope_shares(self.rungs, ratings)[which]
+        answer: Floats = np.einsum("tr,tr->t", self.ln_chosen, np.atleast_2d(shares))
         return answer
 
-    def information_at(self, rating: npt.ArrayLike) -> Floats:
-        """Return the expected information of each decision at a rating, or at one each."""
-        at = np.broadcast_to(np.asarray(rating, dtype=np.float64), (len(self),))
+    def information_at(self, rating: npt.ArrayLike, rows: Ints | None = None) -> Floats:
+        """Return the expected information of each decision, or of some, at a rating or at one each.
+
+        `rows` are the numbers of some decisions.
+        """
+        which = np.arange(len(self)) if rows is None else rows
+        at = np.asarray(rating, dtype=np.float64)
         place = np.clip((at - self.rungs[0]) / (self.rungs[1] - self.rungs[0]), 0, None)
         low = np.minimum(place.astype(np.int64), len(self.rungs) - 2)
         share = np.minimum(place - low, 1.0)
-        rows = np.arange(len(self))
-        answer: Floats = (1 - share) * self.information[rows, low] + share * self.information[
-            rows, low + 1
+        answer: Floats = (1 - share) * self.information[which, low] + share * self.information[
+            which, low + 1
         ]
         return answer
 
@@ -140,7 +142,12 @@ def climb(
     _check_depths(spreads, path)
     prepared = decisions if isinstance(decisions, Prepared) else prepare(decisions, model)
     ln_chosen, information, ln_first = evaluate_ladder(
-        model, prepared, path.theta(rungs), path.slope(rungs), first=first
+        model,
+        prepared,
+        path.theta(rungs),
+        path.slope(rungs),
+        step=float(rungs[1] - rungs[0]),
+        first=first,
     )
     return Ladder(
         rungs,
@@ -184,24 +191,26 @@ def _check_depths(spreads: Spreads, path: AgentPath) -> None:
 
 def greatest(function: EvenSpline) -> float:
     """Return where a spline is greatest: inside, or at an end."""
-    fine, values = _finely(function)
-    best = int(values.argmax())
-    if best in {0, len(fine) - 1}:
-        return float(fine[best])
-    left, right = float(fine[best - 1]), float(fine[best + 1])
-    x, step, c = function.x[0], function.x[1] - function.x[0], function.c
-    if _slope_at(x, step, c, left) <= 0 or _slope_at(x, step, c, right) >= 0:
-        return float(fine[best])
-    return float(_turn(x, step, c, left, right))
-
-
-def _finely(function: EvenSpline) -> tuple[Floats, Floats]:
-    """Places in small steps, and the values there."""
     x = function.x
     fine = _fine_places(float(x[0]), float(x[-1]))
-    values = np.empty(len(fine))
-    _fill_values(x[0], x[1] - x[0], function.c, fine, values)
-    return fine, values
+    return float(_greatest(x[0], x[1] - x[0], function.c, fine, np.empty(len(fine))))
+
+
+@kernel
+def _greatest(x: float, step: float, c: Floats, fine: Floats, values: Floats) -> float:
+    _fill_values(x, step, c, fine, values)
+    # By hand: an array function of Numba's would load SciPy along with the kernel.
+    best = 0
+    for i in range(1, len(values)):
+        if values[i] > values[best]:
+            best = i
+    place: float = fine[best]
+    if best == 0 or best == len(fine) - 1:
+        return place
+    left, right = fine[best - 1], fine[best + 1]
+    if _slope_at(x, step, c, left) <= 0.0 or _slope_at(x, step, c, right) >= 0.0:
+        return place
+    return _turn(x, step, c, left, right)
 
 
 @lru_cache(maxsize=8)
@@ -285,20 +294,30 @@ def drop_points(function: EvenSpline, top: float, drop: float) -> tuple[float, f
 
     An end that it does not reach is infinite: nothing in the decisions bounds the rating there.
     """
-    x, step, c = function.x[0], function.x[1] - function.x[0], function.c
+    x = function.x
+    fine = _fine_places(float(x[0]), float(x[-1]))
+    low, high = _drop_points(x[0], x[1] - x[0], function.c, fine, np.empty(len(fine)), top, drop)
+    return float(low), float(high)
+
+
+@kernel
+def _drop_points(
+    x: float, step: float, c: Floats, fine: Floats, values: Floats, top: float, drop: float
+) -> tuple[float, float]:
+    _fill_values(x, step, c, fine, values)
     level = _value_at(x, step, c, top) - drop
-    fine, values = _finely(function)
-    under = values < level
-    below = np.flatnonzero(under & (fine < top))
-    above = np.flatnonzero(under & (fine > top))
-    ends = [-np.inf, np.inf]
-    if len(below):
-        left = float(fine[below[-1]])
-        ends[0] = _crossing(x, step, c, level, min(left + _FINE, top), left)
-    if len(above):
-        right = float(fine[above[0]])
-        ends[1] = _crossing(x, step, c, level, max(right - _FINE, top), right)
-    return ends[0], ends[1]
+    low, high = -np.inf, np.inf
+    for i in range(len(fine)):
+        if values[i] < level and fine[i] < top:
+            low = fine[i]
+        elif values[i] < level and fine[i] > top:
+            high = fine[i]
+            break
+    if low > -np.inf:
+        low = _crossing(x, step, c, level, min(low + _FINE, top), low)
+    if high < np.inf:
+        high = _crossing(x, step, c, level, max(high - _FINE, top), high)
+    return low, high
 
 
 def _span(depths: tuple[int, ...]) -> str:

@@ -7,8 +7,8 @@ given raw, divided by how much more it varies among real players, and by the pub
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from milepost.analysis.spreads.build import LEFT_OUT_WORDS, NOT_ANALYSED
 from milepost.choice.checks import group_codes
 from milepost.choice.evaluation.evaluate import Prepared, prepare
 from milepost.choice.from_tables import game_labels
-from milepost.choice.spreads import Ints, Spreads, concatenate_values
+from milepost.choice.spreads import Floats, Ints, Spreads, concatenate_values
 from milepost.errors import InputError
 from milepost.fit.methods.reference import fit_reference
 from milepost.intrinsic.calibration.calibration import Calibration
@@ -31,7 +31,7 @@ from milepost.intrinsic.calibration.player_variation import (
     z_values,
 )
 from milepost.intrinsic.rating.groupings import add_groups, columns_needed, in_order
-from milepost.intrinsic.rating.interval import Estimate, Shares, estimate
+from milepost.intrinsic.rating.interval import Estimate, GameSums, Shares, estimate_games
 from milepost.intrinsic.rating.likelihood_grid import Ladder, climb
 from milepost.intrinsic.rating.older_methods import estimate_by_reading
 from milepost.io.progress import Progress, Report
@@ -41,8 +41,6 @@ FEW_TURNS = 100
 """With fewer turns a rating comes with a warning."""
 LEAST_TURNS = 10
 """With fewer turns there is no rating."""
-_TOLD = ("mover_elo", "speed", "score_doubt", "opponent", "mover")
-"""Columns that warnings rest on."""
 _AT_ONCE = 1_500
 """Turns worked on at once, 15 kB each with 39 columns and ten depths: more take longer, for memory
 that was just used is faster than fresh memory. A kilobyte of each is kept."""
@@ -73,6 +71,7 @@ def rate(
     left_out: pl.DataFrame | None = None,
     ladder: Ladder | None = None,
     prepared: Prepared | None = None,
+    own: AtOwnElo | None = None,
     progress: Report | None = None,
 ) -> pl.DataFrame:
     """Rate groups of decisions.
@@ -104,6 +103,9 @@ def rate(
         the work.
     prepared
         With a ladder: just these decisions, prepared for the calibration's agents, if they are.
+    own
+        With both: what the agents of the players' own Elo say of these decisions, if they were
+        asked; see `own_elo`.
     progress
         Called with the turns done.
 
@@ -133,7 +135,7 @@ def rate(
     frame = add_groups(frame, by)
     rows: list[dict[str, Any]] = []
     if calibration.map.reading == "likelihood" or ladder is not None:
-        seen = _see_in_parts(frame, calibration, ladder, prepared, progress)
+        seen = _see_in_parts(frame, calibration, ladder, prepared, own, progress)
         rows += _rate_part(frame, calibration, labels, level, least, competence, seen)
     else:
         done = 0
@@ -206,11 +208,12 @@ def _see_in_parts(
     calibration: Calibration,
     ladder: Ladder | None,
     prepared: Prepared | None,
+    own: AtOwnElo | None,
     progress: Report | None,
 ) -> _Seen:
     """See decisions a part after the other, as they come: what is kept of them is small."""
     if ladder is not None:
-        return _see(frame, calibration, ladder, prepared)
+        return _see(frame, calibration, ladder, prepared, own)
     depths = 0
     if "depth_values" in frame.columns:
         depths = frame.select(pl.col("depth_values").list.len().max()).item() or 0
@@ -233,6 +236,7 @@ def _see(
     calibration: Calibration,
     ladder: Ladder | None = None,
     prepared: Prepared | None = None,
+    own: AtOwnElo | None = None,
     depths: int = 0,
 ) -> _Seen:
     path = calibration.map.path
@@ -241,11 +245,19 @@ def _see(
     spreads = prepared.spreads
     if ladder is None and calibration.map.reading == "likelihood":
         ladder = climb(prepared, path)
-    rating = np.full(len(spreads), np.nan) if spreads.rating is None else spreads.rating
-    middle = float(np.mean(path.range))
-    own = at_own_elo(prepared, path, np.where(np.isfinite(rating), rating, middle))
+    if own is None:
+        own = at_own_elo(prepared, path, own_elo(spreads, calibration))
     # With a ladder the values are enough: what else the decisions bring need not be kept.
     return _Seen(spreads if ladder is None else spreads.values_alone(), ladder, own)
+
+
+def own_elo(spreads: Spreads, calibration: Calibration) -> Floats:
+    """Return the Elo of each chooser; where it is not known, the middle of the calibration."""
+    if spreads.rating is None:
+        return np.full(len(spreads), np.mean(calibration.map.path.range))
+    known = np.isfinite(spreads.rating)
+    answer: Floats = np.where(known, spreads.rating, np.mean(calibration.map.path.range))
+    return answer
 
 
 def _rate_part(
@@ -265,22 +277,31 @@ def _rate_part(
         names = parts.select(labels).rows()
         members = parts["row"].explode().to_numpy()
         codes[members] = np.repeat(np.arange(len(names)), parts["row"].list.len().to_numpy())
-    players, events = _codes(frame, "mover"), _codes(frame, "event", "year")
+    players, events = _codes(frame, ("mover",), ("event", "year"))
     beside = _beside_own_elo(seen, calibration, codes, len(names), players, events)
     order = np.argsort(codes, kind="stable")
     ends = np.cumsum(np.bincount(codes, minlength=len(names)))
     rows = []
-    told = frame.select(name for name in _TOLD if name in frame.columns)
-    ladder = seen.ladder
+    cautions = _cautions(frame, labels)
+    # What one game gives to one group is summed once: then a group is some of these sums.
+    _, first, game = np.unique(
+        codes * (seen.spreads.groups.max(initial=0) + 1) + seen.spreads.groups,
+        return_index=True,
+        return_inverse=True,
+    )
+    group_of = codes[first]
+    games = None if seen.ladder is None else GameSums.of(seen.ladder, game, len(first))
+    last_games = np.searchsorted(group_of, np.arange(len(names)), side="right")
+    player_shares, event_shares = (_shares(codes, each, len(names)) for each in (players, events))
     for code, values in enumerate(names):
         here = order[ends[code - 1] if code else 0 : ends[code]]
-        part = seen.spreads.take(here)
-        shares = Shares(_share(players[here]), _share(events[here]))
+        mine = slice(last_games[code - 1] if code else 0, last_games[code])
+        shares = Shares(float(player_shares[code]), float(event_shares[code]))
         if len(here) < least:
-            found = Estimate.nothing(len(part), part.number_of_groups)
-        elif ladder is not None:
-            found = estimate(
-                ladder.take(here),
+            found = Estimate.nothing(len(here), mine.stop - mine.start)
+        elif games is not None:
+            found = estimate_games(
+                games.take(mine),
                 calibration.variation,
                 calibration.map_error,
                 shares=shares,
@@ -288,7 +309,7 @@ def _rate_part(
             )
         else:
             found = estimate_by_reading(
-                part,
+                seen.spreads.take(here),
                 calibration.map,
                 calibration.variation,
                 calibration.map_error,
@@ -296,34 +317,43 @@ def _rate_part(
                 level=level,
             )
         row = dict(zip(labels, values, strict=True))
-        row |= {each.name: getattr(found, each.name) for each in fields(found)}
+        row |= vars(found)
         row |= {name: float(each[code]) for name, each in beside.items()}
         if competence and len(here) >= least:
-            row |= _competence(part)
-        row["warnings"] = "; ".join(_warnings(found, told[here], calibration, least))
+            row |= _competence(seen.spreads.take(here))
+        row["warnings"] = "; ".join(_warnings(found, cautions[code], calibration, least))
         rows.append({name: _finite(value) for name, value in row.items()})
     return rows
 
 
 def shares_of(decisions: pl.DataFrame) -> Shares:
     """Return over how many players and events decisions are spread."""
-    return Shares(_share(_codes(decisions, "mover")), _share(_codes(decisions, "event", "year")))
+    one = np.zeros(len(decisions), dtype=np.int64)
+    of_what = _codes(decisions, ("mover",), ("event", "year"))
+    return Shares(*(float(_shares(one, labels, 1)[0]) for labels in of_what))
 
 
-def _share(codes: Ints) -> float:
-    shares = np.unique(codes, return_counts=True)[1] / len(codes)
-    return float((shares**2).sum())
+def _shares(codes: Ints, labels: Ints, count: int) -> Floats:
+    """Σ (share of the turns)² over the labels, of each group."""
+    span = int(labels.max(initial=0)) + 1
+    pairs, turns = np.unique(codes * span + labels, return_counts=True)
+    of_group = np.bincount(codes, minlength=count)
+    squares = np.bincount(pairs // span, weights=turns**2.0, minlength=count)
+    answer: Floats = squares / of_group**2
+    return answer
 
 
-def _codes(frame: pl.DataFrame, *columns: str) -> Ints:
-    """Codes of what columns say together; what is not known is one."""
-    known = [
-        pl.col(name).cast(pl.String).fill_null("") for name in columns if name in frame.columns
-    ]
-    if not known:
-        return np.zeros(len(frame), dtype=np.int64)
-    texts = frame.select(pl.concat_str(known, separator=" ")).to_series()
-    return texts.rank("dense").cast(pl.Int64).to_numpy()
+def _codes(frame: pl.DataFrame, *wanted: tuple[str, ...]) -> list[Ints]:
+    """Codes of what columns say together, for each of several; what is not known is one."""
+    asked = []
+    for columns in wanted:
+        known = [
+            pl.col(name).cast(pl.String).fill_null("") for name in columns if name in frame.columns
+        ]
+        together = pl.concat_str(known, separator=" ") if known else pl.lit("")
+        asked.append(together.rank("dense").cast(pl.Int64).alias(str(columns)))
+    codes = frame.select(pl.int_range(pl.len()).alias(""), *asked)
+    return [codes[str(columns)].to_numpy() for columns in wanted]
 
 
 def _beside_own_elo(
@@ -385,8 +415,32 @@ def _competence(part: Spreads) -> dict[str, float]:
     }
 
 
+_FAST = ["rapid", "blitz", "bullet"]
+_CAUTIONS: Mapping[str, tuple[pl.Expr, ...]] = {
+    "mover_elo": (
+        pl.col("mover_elo").min().alias("least_elo"),
+        pl.col("mover_elo").max().alias("most_elo"),
+        pl.col("mover_elo").null_count().alias("unrated"),
+    ),
+    "speed": (pl.col("speed").is_in(_FAST).any().alias("fast"),),
+    "score_doubt": (pl.col("score_doubt").sum().alias("doubts"),),
+    "opponent": (pl.col("opponent").n_unique().alias("opponents"),),
+    "mover": (pl.col("mover").n_unique().alias("movers"),),
+}
+"""What warnings rest on, by the column that it needs."""
+
+
+def _cautions(frame: pl.DataFrame, labels: list[str]) -> list[dict[str, Any]]:
+    """What warnings rest on, of each group, in the order of the groups' first rows."""
+    asked = [each for name, all_ in _CAUTIONS.items() if name in frame.columns for each in all_]
+    told = frame.select(*labels, *(name for name in _CAUTIONS if name in frame.columns))
+    if not labels:
+        return told.select(asked).rows(named=True) if asked else [{}]
+    return told.group_by(labels, maintain_order=True).agg(asked).rows(named=True)
+
+
 def _warnings(
-    found: Estimate, turns: pl.DataFrame, calibration: Calibration, least: int
+    found: Estimate, turns: Mapping[str, Any], calibration: Calibration, least: int
 ) -> Iterator[str]:
     low, high = calibration.range
     if found.n < least:
@@ -398,19 +452,19 @@ def _warnings(
             yield "these turns set no bound"
         elif not low <= found.rating <= high:
             yield f"rating outside the calibrated {low:.0f}-{high:.0f}"
-    if "mover_elo" in turns.columns:
-        own = turns["mover_elo"].drop_nulls()
-        if len(own) and not own.is_between(low, high).all():
-            yield f"own Elo outside the calibrated {low:.0f}-{high:.0f}"
-    if "speed" in turns.columns and turns["speed"].is_in(["rapid", "blitz", "bullet"]).any():
+    if turns.get("least_elo") is not None and not (
+        low <= turns["least_elo"] and turns["most_elo"] <= high
+    ):
+        yield f"own Elo outside the calibrated {low:.0f}-{high:.0f}"
+    if turns.get("fast"):
         yield "fast games: the calibration is for slow ones, and online ratings are not Elo"
-    if "score_doubt" in turns.columns and (doubts := turns["score_doubt"].sum()):
+    if doubts := turns.get("doubts"):
         yield f"possible errors of the game score: {doubts}"
-    if "opponent" in turns.columns and turns["opponent"].n_unique() == 1 and found.games > 1:
+    if turns.get("opponents") == 1 and found.games > 1:
         yield "one opponent"
-    if "mover" in turns.columns and turns["mover"].n_unique() > 1:
-        yield f"{turns['mover'].n_unique()} players together"
-    if "mover_elo" in turns.columns and turns["mover_elo"].null_count():
+    if (movers := turns.get("movers", 1)) > 1:
+        yield f"{movers} players together"
+    if turns.get("unrated"):
         yield "no Elo for some turns"
 
 
