@@ -20,6 +20,7 @@ from .api.analyses import open_store as open_store
 from .api.analyses import store_info as store_info
 from .api.bridges import bridge as bridge
 from .api.bridges import bridge_stored as bridge_stored
+from .api.contenders import Contender as Contender
 from .api.decisions import Decisions as Decisions
 from .api.decisions import TurnRules as TurnRules
 from .api.decisions import decisions as decisions
@@ -38,7 +39,6 @@ from .api.guesses import Guess as Guess
 from .api.histories import History as History
 from .api.histories import fit_history as fit_history
 from .api.histories import load_history as load_history
-from .api.matches import Contender as Contender
 from .api.matches import Match as Match
 from .api.matches import MatchRules as MatchRules
 from .api.matches import match as match

@@ -6,7 +6,8 @@
     ├── InputError (also a ValueError)      an input is missing, or is not what it should be
     │   ├── TableError                      a table lacks columns, or holds the wrong types
     │   ├── NotAnalysedError                no turn of the games is in the evaluation store
-    │   └── NoCalibrationError              no calibration is known for the set-up of evaluations
+    │   ├── NoCalibrationError              no calibration is known for the set-up of evaluations
+    │   └── TooFewGamesError                fewer games than a fit asks for
     ├── OutputError (also an OSError)       a result could not be written
     ├── WorkerError (also a RuntimeError)   a worker process died or could not be started
     └── EngineError (also a RuntimeError)   an engine was not found, or does not do what it should
@@ -51,6 +52,10 @@ class NotAnalysedError(InputError):
 
 class NoCalibrationError(InputError):
     """No calibration is known for the engine set-up of some evaluations."""
+
+
+class TooFewGamesError(InputError):
+    """There are fewer games than a fit asks for."""
 
 
 class OutputError(MilepostError, OSError):

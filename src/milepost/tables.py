@@ -90,22 +90,24 @@ class Table:
                 f"the {self.name} table needs the columns {', '.join(missing)}; "
                 f"found {', '.join(frame.columns) or 'none'}"
             )
-        known = []
+        # An expression for each column would take longer than all that most frames need.
+        types = frame.schema
+        changed = []
         for column in self.columns:
-            if column.name not in frame.columns:
-                known.append(pl.lit(None, dtype=column.dtype or pl.Date).alias(column.name))
-            elif column.dtype is None:
-                known.append(pl.col(column.name))
-            else:
-                known.append(pl.col(column.name).cast(column.dtype))
-        others = [name for name in frame.columns if name not in self.names]
+            if column.name not in types:
+                changed.append(pl.lit(None, dtype=column.dtype or pl.Date).alias(column.name))
+            elif column.dtype not in (None, types[column.name]):
+                changed.append(pl.col(column.name).cast(column.dtype))
+        names = self.names
+        others = set(types).difference(names)
         try:
-            return frame.select(*known, *others)
+            changed_frame = frame.with_columns(changed) if changed else frame
+            return changed_frame[[*names, *(name for name in types if name in others)]]
         except pl.exceptions.PolarsError as error:
             # The first line says what; the others are hints for those who write expressions.
             reason = str(error).strip().splitlines()[0]
-            types = {column.name: column.dtype for column in self.columns}
-            wrong = wrong_value(frame, types) or f"holds a value of a wrong type: {reason}"
+            wanted = {column.name: column.dtype for column in self.columns}
+            wrong = wrong_value(frame, wanted) or f"holds a value of a wrong type: {reason}"
             raise TableError(f"the {self.name} table {wrong}") from error
 
     def _is_conform(self, frame: pl.DataFrame) -> bool:

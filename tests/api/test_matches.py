@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import chess.pgn
+import numpy as np
 import pytest
 
 import milepost as mp
 from milepost.analysis.engine.setup import find_engine
-from milepost.api.matches import _elo, parse_contender
-from milepost.errors import EngineError, InputError
+from milepost.api.contenders import parse_contender, read_contenders
+from milepost.api.matches import _elo
+from milepost.errors import EngineError, InputError, MilepostError
+from milepost.intrinsic.choosing.personal import PersonalAgent
 from milepost.io.progress import Progress
 
 SHORT = mp.MatchRules(most_plies=22)
@@ -44,6 +48,25 @@ def test_contenders_are_read_as_on_the_command_line() -> None:
 def test_contenders_that_make_no_sense_are_refused(text: str) -> None:
     with pytest.raises(InputError):
         parse_contender(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("--elo 1600 --name 'me", "a quotation mark of a contender is not closed: --elo 1600"),
+        ("--elo nan", "elo of a contender: 'nan' is no number"),
+        ("--form inf", "form of a contender: 'inf' is no number"),
+        ("--uci x --nodes 0", "nodes of a contender: expected more than 0, got 0"),
+        ("--uci x --seconds -1", "seconds of a contender: expected more than 0, got -1"),
+        ("--uci x --depth 3 --plan quick --form 5", "plan, form of a contender: only a bot takes"),
+        ("--elo 1600 --nodes 5", "nodes of a contender: only a contender with uci takes that"),
+        (" --strength 3", ": '--strength 3'"),
+    ],
+)
+def test_a_refusal_says_what_a_contender_cannot_take(text: str, why: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_contender(text)
+    assert why in str(caught.value)
 
 
 def test_scores_as_elo() -> None:
@@ -96,8 +119,11 @@ def engines_play(path: Path, seed: int = 3) -> list[str]:
 
 def test_a_finished_match_plays_nothing_again(engine_path: Path, tmp_path: Path) -> None:
     output, contenders = tmp_path / "games.pgn", engines_play(engine_path)
-    first = mp.match(contenders, output, games=2, rules=SHORT)
+    news: list[Progress] = []
+    first = mp.match(contenders, output, games=2, rules=SHORT, progress=news.append)
     assert first.resumed == 0
+    assert [(each.done, each.total) for each in news] == [(0, 2), (1, 2), (2, 2)]
+    assert not any(each.note for each in news), "nothing to tell of earlier runs"
     text, changed = output.read_bytes(), output.stat().st_mtime_ns
     again = mp.match(contenders, output, games=2, rules=SHORT)
     assert (again.games, again.resumed) == (2, 2)
@@ -105,7 +131,10 @@ def test_a_finished_match_plays_nothing_again(engine_path: Path, tmp_path: Path)
     assert again.terminations == first.terminations
     assert again.table.equals(first.table)
     # More games of the same match are added to those that are there.
-    more = mp.match(contenders, output, games=3, rules=SHORT)
+    news.clear()
+    more = mp.match(contenders, output, games=3, rules=SHORT, progress=news.append)
+    assert news[-1].note == "2 played by an earlier run"
+    assert [(each.done, each.before) for each in news] == [(2, 2), (2, 2), (2, 2), (3, 2)]
     assert (more.games, more.resumed) == (3, 2)
     assert output.read_bytes().startswith(text)
     # Nobody loses games by asking for fewer.
@@ -135,3 +164,66 @@ def test_a_file_with_other_games_is_not_taken_for_the_match(
 def test_one_contender_is_no_match(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="two contenders"):
         mp.match(["--elo 1500"], tmp_path / "g.pgn")
+
+
+@pytest.mark.parametrize("text", ["", "  "])
+def test_nobody_is_no_bot_of_1800(text: str) -> None:
+    with pytest.raises(InputError, match="a contender is empty: expected options"):
+        parse_contender(text)
+
+
+def test_a_list_is_asked_for_in_place_of_a_text_and_numbers_in_place_of_texts(
+    tmp_path: Path,
+) -> None:
+    output = tmp_path / "g.pgn"
+    with pytest.raises(InputError, match="expected a list of two or more, such as"):
+        mp.match("--elo 1600", output)
+    two: Any = ["--elo 1600", "--elo 1800"]
+    numbers: list[dict[str, Any]] = [{"games": "2"}, {"seed": 1.5}, {"workers": None}]
+    for wrong in numbers:
+        with pytest.raises(InputError, match=f"{next(iter(wrong))}: expected a"):
+            mp.match(two, output, **wrong)
+
+
+def test_who_cannot_play_is_refused_before_anybody_is_made_ready(
+    engine_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mp.Bot, "start", lambda _: pytest.fail("a bot was made ready"))
+    strange = tmp_path / "strange.json"
+    strange.write_text("{}", encoding="utf-8")
+    well = f"--elo 1600 --engine {engine_path}"
+    wrong = {
+        f"--elo 3000 --engine {engine_path}": "Milepost 3000: the plan quick plays at Elo",
+        f"--agent {strange} --engine {engine_path}": "is no agent of a person",
+        f"--agent {tmp_path / 'none.json'}": "cannot be read: No such file",
+        f"--uci {engine_path} --nodes 9 --uci-option Nope=3": "has no option 'Nope'",
+        f"--uci {tmp_path / 'none'} --nodes 9": "there is no such program",
+    }
+    for text, why in wrong.items():
+        with pytest.raises(MilepostError, match=why):
+            mp.match([well, text], tmp_path / "g.pgn", games=1)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["strange.json"]
+
+
+def test_contenders_of_one_title_are_numbered(engine_path: Path, tmp_path: Path) -> None:
+    contender = f"--uci {engine_path} --nodes 100"
+    name = engine_path.name
+    done = mp.match([contender, contender], tmp_path / "g.pgn", games=2, rules=SHORT)
+    row = done.table.row(0, named=True)
+    assert (row["first"], row["second"]) == (f"{name} (1)", f"{name} (2)")
+    assert f'[White "{name} (2)"]' in (tmp_path / "g.pgn").read_text(encoding="utf-8")
+    bots = read_contenders(["--elo 1600", "--elo 1600 --form 40", "--elo 1800"])
+    assert [bot.title for bot in bots] == [
+        "Milepost 1600 (1)",
+        "Milepost 1600 (2)",
+        "Milepost 1800",
+    ]
+
+
+def test_an_agent_has_an_elo_of_its_own(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="an agent has an Elo of its own"):
+        parse_contender("--elo 1600 --agent me.json")
+    agent = PersonalAgent(1961.0, "x", "x", "x", np.zeros(1), ("a",))
+    agent.save(tmp_path / "me.json")
+    person = read_contenders([f"--agent {tmp_path / 'me.json'}", "--elo 1800"])[0]
+    assert (person.elo, person.title) == (1961.0, "Milepost person")

@@ -327,3 +327,16 @@ def test_options_that_a_table_cannot_use_are_refused(tmp_path: Path) -> None:
         done = run_inside("results", table, "-o", tmp_path / "out.csv", *extra)
         assert done.returncode == 1, extra
         assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("command", "rare"), [("serve", False), ("play", True), ("rate", True)])
+def test_only_what_ends_soon_looks_for_cycles_rarely(command: str, rare: bool) -> None:
+    """A server that stays would keep what many pages have left behind."""
+    code = (
+        "import gc, sys, milepost.cli.app as app\n"
+        "app._with_one_command = lambda _: lambda: print(gc.get_threshold()[0])\n"
+        f"sys.argv = ['milepost', {command!r}]\n"
+        "app.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert (int(done.stdout) > 10_000) == rare

@@ -138,6 +138,18 @@ def test_quiet_shows_nothing_and_can_be_told(capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr().err == ""
 
 
+def test_what_an_earlier_run_did_says_nothing_of_the_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown = show._Shown("playing", None, "games")
+    later = shown._begun + 60
+    monkeypatch.setattr(time, "monotonic", lambda: later)
+    shown(Progress(5, 8, "5 played before", before=5))
+    assert shown.words() == "5 of 8 games, 1 min 0 s, 5 played before"
+    shown(Progress(6, 8, before=5))
+    assert shown.words() == "6 of 8 games, about 2 min 0 s left"
+
+
 def test_without_a_unit_the_share_is_shown(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,6 +158,24 @@ def test_without_a_unit_the_share_is_shown(
         tell(1_000, 4_000, "12 games")
         time.sleep(0.05)
     assert capsys.readouterr().err.startswith("reading: 25 %, about 0 s left, 12 games\n")
+
+
+def test_every_step_of_a_job_has_a_count_of_its_own(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(show, "LINE_SECONDS", 0.05)
+    with show.progress("reading") as tell:
+        tell(Progress(90_000, 90_000, step="reading"))
+        time.sleep(0.2)
+        tell(Progress(3, 40, step="analysing", unit="positions"))
+        time.sleep(0.2)
+        tell(Progress(0, 6, step="fitting", unit="fits"))
+        time.sleep(0.2)
+    told = capsys.readouterr().err
+    assert "reading: 100 %" in told
+    assert "positions" not in told.partition("analysing")[0]
+    assert "analysing: 3 of 40 positions, about" in told
+    assert "fitting: 0 of 6 fits, 0 s\n" in told, "nobody knows yet how long it will take"
 
 
 def test_times_as_people_say_them() -> None:

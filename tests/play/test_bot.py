@@ -9,8 +9,10 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import chess
+import chess.variant
 import numpy as np
 import pytest
 
@@ -93,17 +95,39 @@ def test_before_the_ninth_move_a_guess_says_so(bot: mp.Bot) -> None:
     assert not bot.guess(MIDDLEGAME).notes
 
 
-@pytest.mark.parametrize(
-    "text", ["nonsense", "8/8/8/8/8/8/8/8 w - - 0 1", "4k3/8/8/8/8/8/4R3/4K3 w - - 0 1"]
-)
-def test_what_is_no_position_is_refused(text: str) -> None:
-    with pytest.raises(InputError, match="position"):
-        as_board(text)
-
-
 def test_positions_without_a_move_are_refused(bot: mp.Bot) -> None:
-    with pytest.raises(InputError, match="no legal move"):
-        bot.guess("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1")
+    for ask in (bot.guess, bot.choose):
+        with pytest.raises(InputError, match="no legal move: Black is stalemated"):
+            ask("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1")
+        with pytest.raises(InputError, match="no legal move: Black is checkmated"):
+            ask("7k/6Q1/6K1/8/8/8/8/8 b - - 0 1")
+
+
+def test_a_late_position_with_the_number_one_is_no_opening(bot: mp.Bot) -> None:
+    """Who sets up a position by hand seldom counts its moves."""
+    late = "r4rk1/1bqnbppp/pp1ppn2/8/2P1P3/1PN1BP2/P2NB1PP/2RQ1RK1 w - - 0 1"
+    assert not bot.guess(late).notes
+    early = "rnbqkbnr/pppp1ppp/8/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R b KQkq - 0 1"
+    assert any("ninth move" in note for note in bot.guess(early).notes)
+
+
+def test_a_position_may_be_given_as_text(bot: mp.Bot) -> None:
+    assert bot.choose("startpos") in chess.Board().legal_moves
+    assert bot.choose(MIDDLEGAME) in chess.Board(MIDDLEGAME).legal_moves
+    for wrong in (None, 7, chess.Move.from_uci("e2e4")):
+        with pytest.raises(InputError, match=r"a FEN or a chess\.Board, got"):
+            bot.choose(wrong)  # type: ignore[arg-type]
+
+
+def test_a_bot_that_was_closed_says_so(engine_path: Path) -> None:
+    with mp.Bot(1800, plan="bullet", engine=engine_path) as bot:
+        pass
+    board = chess.Board(MIDDLEGAME)
+    for ask in (lambda: bot.choose("startpos"), lambda: bot.guess(board), bot.start):
+        with pytest.raises(InputError, match=r"was closed.*make another one"):
+            ask()
+    with pytest.raises(InputError, match="was closed"):
+        bot.think(board)
 
 
 def test_a_stopped_search_is_the_cheaper_plan(engine_path: Path) -> None:
@@ -151,6 +175,32 @@ def test_the_same_seed_plays_the_same_game(engine_path: Path) -> None:
 
     assert play(3) == play(3)
     assert play(3) != play(4)
+
+
+def test_the_games_of_a_seed_differ_and_come_again(engine_path: Path) -> None:
+    """As docs/play.md says of `Seed`: by the opening, which is drawn as the moves are."""
+
+    def opening(bot: mp.Bot) -> list[chess.Move]:
+        board = chess.Board()
+        while (move := bot.book_move(board)) is not None:
+            board.push(move)
+        return list(board.move_stack)
+
+    sessions = []
+    for _ in range(2):
+        with mp.Bot(1700, plan="bullet", engine=engine_path, seed=3) as bot:
+            games = [opening(bot)]
+            for number in (1, 2, 3):
+                bot.new_game(number)
+                games.append(opening(bot))
+            bot.new_game()
+            assert opening(bot) == games[0]
+            for wrong in ("x", -1, 1.5):
+                with pytest.raises(InputError, match="number: expected a whole number from 0"):
+                    bot.new_game(wrong)  # type: ignore[arg-type]
+            sessions.append(games)
+    assert sessions[0] == sessions[1]
+    assert len({tuple(game) for game in sessions[0]}) > 2
 
 
 def test_the_book_ends_before_the_ninth_move(bot: mp.Bot) -> None:
@@ -225,9 +275,42 @@ def test_the_usual_plan_is_that_of_the_agent(engine_path: Path) -> None:
 
 
 def test_impossible_options_are_refused(engine_path: Path) -> None:
-    for wrong in ({"elo": 100}, {"elo": 3500}, {"choice": "best"}, {"form": -1}, {"plan": "deep"}):
+    wrong: list[dict[str, Any]] = [
+        {"elo": 100}, {"elo": 3500}, {"choice": "best"}, {"form": -1}, {"plan": "deep"},
+        {"elo": "x"}, {"elo": "1800"}, {"elo": float("nan")}, {"elo": True}, {"form": "much"},
+        {"seed": "x"}, {"seed": -1}, {"seed": 1.5}, {"book": "no.bin"}, {"book": 3}, {"agent": 3},
+        {"calibration": 3}, {"plan": 3}, {"choice": None}, {"book_plies": "x"},
+    ]  # fmt: skip
+    for each in wrong:
         with pytest.raises(InputError):
-            mp.Bot(**{"elo": 1800, "engine": engine_path, **wrong})  # type: ignore[arg-type]
+            mp.Bot(**{"elo": 1800, "engine": engine_path, **each})
+    with pytest.raises(InputError, match=r"elo: expected a number such as 1800.*got 'x'"):
+        mp.Bot("x", engine=engine_path)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="elo: expected a number"):
+        mp.guess(MIDDLEGAME, "x", engine=engine_path)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("board", "rules"),
+    [
+        (chess.variant.AtomicBoard(), "atomic"),
+        (chess.Board.from_chess960_pos(100), "chess960"),
+    ],
+)
+def test_boards_of_other_rules_are_refused(board: chess.Board, rules: str) -> None:
+    with pytest.raises(InputError, match=f"only standard chess .* a position of {rules}"):
+        as_board(board)
+    # The flag alone changes nothing: many programs set it for every game.
+    assert as_board(chess.Board(chess960=True)).fen() == chess.STARTING_FEN
+
+
+def test_castling_is_written_as_the_board_writes_it(engine_path: Path) -> None:
+    fen = "rnbq1rk1/ppp2ppp/3b1n2/3p4/3P4/3B1N2/PPP2PPP/RNBQK2R w KQ - 6 9"
+    with mp.Bot(1800, plan="bullet", engine=engine_path, choice="likeliest", book=None) as bot:
+        assert bot.choose(fen).uci() == "e1g1"
+        board = chess.Board(fen, chess960=True)
+        assert bot.choose(board).uci() == "e1h1"
+        assert board.is_legal(bot.choose(board))
 
 
 def test_an_engine_without_a_calibration_is_told(stranger: Path) -> None:

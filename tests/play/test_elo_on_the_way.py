@@ -18,8 +18,9 @@ class Plain:
     def __init__(self, values: Mapping[str, str]):
         self.elo = float(values["UCI_Elo"])
         self.agent, self.plan = values["Agent"], values["Plan"]
-        self.range = (1417.0, 2842.0)
-        self.minds = [SimpleNamespace(name="quick", range=self.range)]
+        self.book, self.calibration = values["BookFile"], values["Calibration"]
+        self.range = (1417.0, 2000.0 if self.plan == "bullet" else 2842.0)
+        self.minds = [SimpleNamespace(name=self.plan, range=self.range)]
 
     def play_at(self, elo: float) -> None:
         self.elo = elo
@@ -38,8 +39,9 @@ def played(lines: list[str], given: Mapping[str, str] | None = None) -> tuple[li
     made: list[Plain] = []
 
     def make(values: Mapping[str, str], _: str | None) -> Any:
-        if "no.json" in (values["Agent"], values["BookFile"]):
-            raise InputError("no.json cannot be read")
+        for name in ("Agent", "BookFile"):
+            if values[name].startswith("no."):
+                raise InputError(f"{values[name]} cannot be read")
         made.append(Plain(values))
         return made[-1]
 
@@ -98,6 +100,40 @@ def test_a_wrong_agent_before_the_first_bot_is_told_and_left_out() -> None:
     assert [bot.agent for bot in made] == [""]
     assert "info string no.json cannot be read; going on with Agent <empty>" in said
     assert CODES[-1] == 0
+
+
+def test_every_wrong_file_is_told_and_the_others_are_used() -> None:
+    lines = ["Agent value no.json", "BookFile value no.bin", "Calibration value mine.json"]
+    sent = ["isready", *(f"setoption name {line}" for line in lines), "isready"]
+    made, said = played(sent, {"Agent": "me.json"})
+    assert said.count("cannot be read") == 2
+    assert "info string no.json cannot be read; going on with Agent me.json" in said
+    assert "info string no.bin cannot be read; going on with BookFile <empty>" in said
+    assert (made[-1].agent, made[-1].book, made[-1].calibration) == ("me.json", "", "mine.json")
+    assert CODES[-1] == 0
+
+
+def test_values_beyond_the_bounds_are_told() -> None:
+    lines = ["UCI_Elo value 9999", "Form value 1000", "Hash value 256", "Threads value 1"]
+    made, said = played([*(f"setoption name {line}" for line in lines), "isready"])
+    assert [bot.elo for bot in made] == [2842.0]
+    told = [line for line in said.splitlines() if line.startswith("info string")]
+    assert told == [
+        "info string UCI_Elo takes 1417 to 2842: 2842 is used, not 9999",
+        "info string Form takes 0 to 300: 300 is used, not 1000",
+        "info string Hash is fixed at 16: with 256 no calibration would hold",
+    ]
+
+
+def test_an_elo_that_another_plan_cannot_play_is_told() -> None:
+    lines = ["Plan value bullet", "UCI_Elo value 2600"]
+    _, said = played([*(f"setoption name {line}" for line in lines), "isready"])
+    assert "info string bullet plays at 1417 to 2000: at 2000 now, not at 2600" in said
+    # The same where the bot is there already, and nothing is loaded for another Elo.
+    _, said = played([f"setoption name {lines[0]}", "isready", f"setoption name {lines[1]}"])
+    assert "not at 2600" not in said
+    sent = [f"setoption name {lines[0]}", "isready", f"setoption name {lines[1]}", "isready"]
+    assert "at 2000 now, not at 2600" in played(sent)[1]
 
 
 def test_what_the_command_line_names_is_not_left_out() -> None:

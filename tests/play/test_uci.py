@@ -18,14 +18,12 @@ import chess
 import chess.engine
 import pytest
 
+from milepost import kernels
 from milepost.analysis.engine.setup import find_engine
 from milepost.api.play import Bot
 from milepost.errors import EngineError, InputError
 from milepost.games.book import OWN_BOOK, open_book
 from milepost.games.glance import glance
-from milepost.play.clock import Budget, Lag, Pace, budget
-from milepost.play.guard import guard, last_moment
-from milepost.play.jobs import Job
 from milepost.play.loop import UciLoop
 from milepost.play.options import declare
 from milepost.play.protocol import Go, Position, read_go, read_option, read_position
@@ -195,6 +193,34 @@ def held_back() -> Iterator[HeldBack]:
     running.close()
 
 
+def test_moves_that_are_not_legal_are_told(talk: Talk) -> None:
+    talk.send(f"position fen {MIDDLEGAME}", "go depth 1 searchmoves zzzz")
+    told = "info string searchmoves: not legal here: zzzz; "
+    assert f"{told}every move is looked at" in talk.until("bestmove")
+    talk.send("go depth 1 searchmoves zzzz a2a3")
+    lines = talk.until("bestmove")
+    assert f"{told}only the others are looked at" in lines
+    assert lines[-1] == "bestmove a2a3"
+    talk.send("position startpos moves e2e4 e2e4 e7e5", "go depth 1")
+    after = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1"
+    told = f"info string not a legal move: e2e4; playing from {after}"
+    assert told in talk.until("bestmove")
+
+
+def test_who_waits_is_told_why(held_back: HeldBack, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half a minute at the first start, and a few seconds at every other; each is told once."""
+    monkeypatch.setattr("milepost.play.patience.LOADING_SECONDS", 0.2)
+    held_back.send("isready")
+    assert held_back.until("info string loading")[0] == "info string loading, a few seconds more"
+    while not held_back.asked:  # then all is imported, and kernels are called
+        time.sleep(0.01)
+    kernels._tell_compiling()
+    waits = "info string preparing for the first time: this takes about half a minute, once"
+    assert held_back.until("info string preparing") == [waits]
+    time.sleep(0.5)
+    assert held_back.lines.empty()
+
+
 def test_a_move_comes_before_the_flag_while_everything_is_still_loading(
     held_back: HeldBack,
 ) -> None:
@@ -227,62 +253,6 @@ def test_what_fails_in_the_background_is_told_when_it_is_asked_for(held_back: He
     held_back.send("setoption name UCI_Elo value 1900", "isready")
     assert held_back.until("info string")[-1] == "info string held back"
     assert held_back.asked[-1]["UCI_Elo"] == "1900"
-
-
-def job(text: str, **options: str) -> Job:
-    """A search of the middlegame position."""
-    values = {name: option.default for name, option in declare({}).items()} | options
-    return Job(Position(MIDDLEGAME), read_go(text.split()), values, lambda _: None, began=100.0)
-
-
-def test_the_guard_waits_longer_for_a_worker_that_thinks() -> None:
-    clock = Budget(10.0, 0.1, 0.4, 3.5)
-    asked = job("wtime 10050 winc 100")
-    assert last_moment(asked, clock) == pytest.approx(103.5)
-    asked.thinking.set()
-    assert last_moment(asked, clock) == pytest.approx(106.75)
-    fixed = Budget(None, 0.0, None, 0.45)
-    asked = job("movetime 500")
-    assert last_moment(asked, fixed) == pytest.approx(100.45)
-    asked.thinking.set()
-    assert last_moment(asked, fixed) == pytest.approx(101.45)
-    pondering = job("ponder wtime 10050")
-    assert last_moment(pondering, clock) is None
-    pondering.hit.set()
-    assert last_moment(pondering, clock) == pytest.approx(103.5)
-    asked = job("infinite")
-    assert last_moment(asked, Budget(None, 0.0, None, None)) is None
-    asked.end()
-    assert asked.stopped is not None
-    assert last_moment(asked, Budget(None, 0.0, None, None)) == asked.stopped + 1.0
-
-
-def test_a_worker_that_hangs_is_answered_for_and_only_once() -> None:
-    said: list[str] = []
-    hanging = job("wtime 200 btime 200")
-    hanging.say = said.append
-    hanging.thinking.set()
-    hanging.move = "a2a3"
-    guard(hanging)
-    assert said == ["bestmove a2a3"]
-    assert hanging.stop.is_set()
-    assert not hanging.answer("bestmove h2h3")
-    hanging.tell("info depth 3")
-    assert said == ["bestmove a2a3"]
-
-
-@pytest.mark.parametrize(
-    ("position", "white"),
-    [
-        (Position(), True),
-        (Position(None, ("e2e4",)), False),
-        (Position("8/8/8/8/8/8/8/K1k5 b - - 0 1"), False),
-        (Position("8/8/8/8/8/8/8/K1k5 b - - 0 1", ("c1d1",)), True),
-        (Position("nonsense"), True),
-    ],
-)
-def test_whose_clock_it_is(position: Position, white: bool) -> None:
-    assert position.white is white
 
 
 def test_at_a_glance_people_take_what_is_free_and_leave_what_is_protected() -> None:
@@ -339,88 +309,6 @@ def test_position_and_setoption_are_taken_apart() -> None:
     assert read_option(["value", "3"]) is None
 
 
-@pytest.mark.parametrize(
-    ("text", "fair", "most"),
-    [
-        ("wtime 60000 btime 1", 2.0, 21.0),
-        ("wtime 60000 winc 1000 movestogo 10", 6.8, 21.5),
-        ("wtime 100 btime 100", 0.0, 0.02),
-        ("movetime 500", None, 0.45),
-        ("wtime -50", 0.0, 0.02),
-        ("depth 3", None, None),
-    ],
-)
-def test_the_clock_is_shared_out(text: str, fair: float | None, most: float | None) -> None:
-    allowed = budget(read_go(text.split()), white=True, overhead_ms=50)
-    assert allowed.fair == (None if fair is None else pytest.approx(fair, abs=0.01))
-    assert allowed.most == (None if most is None else pytest.approx(most, abs=0.05))
-    if allowed.left is not None and allowed.left > 0.1:
-        assert allowed.most is not None
-        assert allowed.most < allowed.left
-
-
-def test_the_lag_is_learnt_from_the_clock_of_the_gui() -> None:
-    """A machine so slow that a bullet search and its answer cost 0.6 s at 10+0.1: no flag falls."""
-    lag, left = Lag(), 10.0
-    for ply in range(16, 400, 2):
-        allowed = budget(
-            read_go(f"wtime {round(1000 * left)} winc 100".split()), white=True, overhead_ms=50
-        )
-        lag.learn(ply, allowed)
-        seconds = lag.search_seconds(allowed)
-        assert seconds is not None
-        search = min(0.35, seconds) if seconds > 0.03 else 0.0
-        spent = search + (0.25 if search else 0.08)  # without a search there is little to do
-        if search:
-            lag.answered(ply, allowed, search)
-        left -= spent
-        assert left > 0.1, f"half-move {ply}"
-        left += 0.1
-    assert lag.seconds == pytest.approx(0.25, abs=0.01)
-
-
-@pytest.mark.parametrize("before", [(), (10, 12, 14)])
-def test_a_single_halt_is_soon_forgotten(before: tuple[int, ...]) -> None:
-    lag, allowed = Lag(), Budget(4.0, 0.1, 0.21, 1.4)
-    for ply in before:  # usually it is 0.05 s
-        lag.answered(ply, Budget(4.05, 0.1, 0.2, 1.4), 0.1)
-        lag.learn(ply + 2, allowed)
-    lag.answered(20, Budget(6.0, 0.1, 0.28, 2.1), 0.1)
-    lag.learn(22, allowed)
-    assert lag.seconds == pytest.approx(2.0)
-    waits = 0
-    while (seconds := lag.search_seconds(allowed)) is not None and seconds < 0.1:
-        lag.learn(24 + 2 * waits, allowed)
-        waits += 1
-    assert 1 <= waits <= 8
-
-
-def test_a_plan_that_was_too_slow_for_a_while_is_tried_again() -> None:
-    pace = Pace()
-    first = pace.seconds("blitz")
-    for _ in range(10):  # blitz is stopped after 0.8 s; only bullet was reached
-        pace.learn("blitz", "bullet", 0.8)
-    slow = pace.seconds("blitz")
-    assert slow > 2 * first
-    pace.learn("blitz", "bullet", 0.01)
-    assert pace.seconds("blitz") == pytest.approx(slow), "a search that was cut off proves no haste"
-    for _ in range(10):
-        pace.learn("bullet", "bullet", 0.05)
-    assert pace.seconds("blitz") < first
-    assert pace.seconds("bullet") < pace.seconds("blitz") < pace.seconds("quick")
-
-
-def test_another_game_or_added_time_teaches_no_lag() -> None:
-    lag = Lag()
-    lag.answered(20, Budget(10.0, 0.0, 0.3, 3.0), 0.2)
-    lag.learn(2, Budget(3.0, 0.0, 0.1, 1.0))
-    lag.answered(20, Budget(10.0, 0.0, 0.3, 3.0), 0.2)
-    lag.learn(22, Budget(30.0, 0.0, 1.0, 10.0))
-    assert lag.seconds == 0.0
-    assert lag.search_seconds(Budget(None, 0.0, None, None)) is None
-    assert lag.search_seconds(Budget(None, 0.0, None, 0.45)) == 0.45
-
-
 def test_a_move_comes_with_what_people_think(talk: Talk) -> None:
     talk.send("ucinewgame", f"position fen {MIDDLEGAME}", "setoption name MultiPV value 3")
     talk.send("setoption name UCI_ShowWDL value true", "go movetime 20000")
@@ -437,6 +325,19 @@ def test_only_the_moves_that_were_asked_for(talk: Talk) -> None:
     for _ in range(3):
         talk.send(f"position fen {MIDDLEGAME}", "go searchmoves a2a3 h2h3 depth 6")
         assert best_move(talk.until("bestmove"), MIDDLEGAME).uci() in {"a2a3", "h2h3"}
+
+
+def test_limits_that_only_choose_a_plan_are_told(talk: Talk) -> None:
+    asked = {
+        "depth 5": "depth 5: an Elo holds for whole plans, so bullet goes to depth 6",
+        "nodes 1000": "nodes 1000: an Elo holds for whole plans, so bullet goes to depth 6",
+        "mate 3 depth 30": "depth 30, mate 3: an Elo holds for whole plans, so bullet",
+        "depth 6": "",
+    }
+    for limits, told in asked.items():
+        talk.send(f"position fen {MIDDLEGAME}", f"go {limits}")
+        lines = [line for line in talk.until("bestmove") if "whole plans" in line]
+        assert [line.startswith(f"info string {told}") for line in lines] == [True] * bool(told)
 
 
 def test_isready_is_answered_while_it_thinks_and_stop_ends_it(talk: Talk) -> None:
@@ -618,6 +519,7 @@ def test_an_unknown_option_or_word_changes_nothing() -> None:
 
     loop = UciLoop(output, make=nothing)
     assert loop.take("setoption name NoSuchThing value 3")
+    assert output.getvalue() == "info string there is no option NoSuchThing\n"
     assert loop.take("joho")
     assert loop.take("")
     assert loop.take("setoption name Plan value deep")

@@ -8,15 +8,20 @@ from functools import cached_property
 from typing import Any
 
 import chess
+import numpy as np
 import polars as pl
 
 from milepost.analysis.engine.search_output import Value
 from milepost.analysis.engine.setup import EngineSetup
 from milepost.api.minds import Mind
 from milepost.api.thoughts import Thought
+from milepost.choice.spreads import Floats
 from milepost.errors import InputError
+from milepost.games.positions import board_from_text, least_plies, refuse_illegal
 from milepost.io.provenance import provenance
 
+SOLVED = "solved"
+"""The source of probabilities in endings that are solved."""
 FIRST_PLIES = 16
 """Half-moves before the ninth move: no agent is calibrated there."""
 
@@ -31,7 +36,8 @@ class Guess:
     """The Elo that was asked about."""
     table: pl.DataFrame
     """One row a legal move, the likeliest first: `move` (UCI), `san`, `probability`, `value` (pawns
-    for the mover), `score` (the same as text; ``#3`` is a mate), `loss` (pawns given away)."""
+    for the mover), `score` (the same as text; ``#3`` is a mate), `loss` (pawns given away; a later
+    mate in place of a sooner one gives nothing away)."""
     best: str
     """The engine's best move, in UCI notation."""
     slip: float
@@ -45,7 +51,7 @@ class Guess:
     range: tuple[float, float]
     """The Elos of the calibration; `best_from` at its lower end means there or below."""
     source: str
-    """agent, decided or technique; see `milepost.intrinsic.choosing`."""
+    """agent, decided, technique or solved; see `milepost.intrinsic.choosing`."""
     notes: tuple[str, ...] = ()
     """What its reader must know."""
     made: Mapping[str, Any] = field(default_factory=dict)
@@ -91,7 +97,8 @@ def guess_of(thought: Thought, minds: Sequence[Mind], setup: EngineSetup) -> Gue
     setup
         Of its engine.
     """
-    board, options, choice = thought.board, thought.options, thought.choice
+    board, options = thought.board, thought.options
+    choice = replace(thought.choice, losses=_losses_for_people(thought))
     mind = next((mind for mind in minds if mind.name == thought.plan), None)
     chooser = (mind or minds[0]).chooser
     best_from, ends = chooser.likeliest_from(options)
@@ -110,7 +117,7 @@ def guess_of(thought: Thought, minds: Sequence[Mind], setup: EngineSetup) -> Gue
     notes = []
     if thought.plan is None:
         notes.append("the engine did not come to the end of any plan: no Elo is claimed")
-    if board.ply() < FIRST_PLIES:
+    if max(board.ply(), least_plies(board)) < FIRST_PLIES:
         notes.append("before the ninth move no agent is calibrated: theory is not in these figures")
     calibration = chooser.calibration
     if mind is not None and replace(setup, plan=mind.plan.text).digest != calibration.setup:
@@ -130,10 +137,21 @@ def guess_of(thought: Thought, minds: Sequence[Mind], setup: EngineSetup) -> Gue
         entropy=choice.entropy,
         best_from=best_from,
         range=ends,
-        source=thought.source,
+        source=SOLVED if options.ending is not None else thought.source,
         notes=tuple(notes),
         made=provenance("guess", told, []),
     )
+
+
+def _losses_for_people(thought: Thought) -> Floats:
+    """What each move gives away; among mates nothing, though an engine prefers the soonest."""
+    losses, scores = thought.choice.losses, thought.options.scores
+    best = scores[thought.choice.best].mate
+    if best is None:
+        return losses
+    alike = [score.mate is not None and (score.mate > 0) == (best > 0) for score in scores]
+    answer: Floats = np.where(alike, 0.0, losses)
+    return answer
 
 
 def as_board(position: str | chess.Board) -> chess.Board:
@@ -142,24 +160,17 @@ def as_board(position: str | chess.Board) -> chess.Board:
     Raises
     ------
     InputError
-        If it is no legal position.
+        If it is no legal position of standard chess, saying why.
     """
-    if isinstance(position, chess.Board):
-        board = position.copy()
-    else:
-        text = " ".join(position.split())
-        if text in {"startpos", ""}:
-            return chess.Board()
-        fields = text.split(" ")
-        if len(fields) == 4:  # as GUIs and the web often give it
-            text = f"{text} 0 1"
-        try:
-            board = chess.Board(text)
-        except ValueError as error:
-            raise InputError(f"not a position: {position!r} ({error})") from error
-    if not board.is_valid():
-        raise InputError(f"not a legal position: {board.fen()}")
-    return board
+    if isinstance(position, str):
+        return board_from_text(position)
+    if not isinstance(position, chess.Board):
+        raise InputError(f"a position is a FEN or a chess.Board, got {position!r}")
+    if position.uci_variant != "chess" or position.has_chess960_castling_rights():
+        rules = "chess960" if position.uci_variant == "chess" else position.uci_variant
+        raise InputError(f"only standard chess is calibrated, got a position of {rules}")
+    refuse_illegal(position)
+    return position.copy()
 
 
 def score_text(value: Value) -> str:

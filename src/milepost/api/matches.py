@@ -7,7 +7,6 @@ import itertools
 import json
 import math
 import re
-import shlex
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -18,12 +17,14 @@ import chess.pgn
 import polars as pl
 
 from milepost import __version__
-from milepost.analysis.engine.setup import find_engine, parse_engine_options
+from milepost.analysis.engine.setup import find_engine
 from milepost.analysis.engine.uci import UciEngine
+from milepost.api.bot_options import whole_number
+from milepost.api.contenders import Contender, read_contenders
 from milepost.api.minds import cheapest_plan
 from milepost.api.play import ELO, Bot
-from milepost.errors import EngineAnswerError, InputError
-from milepost.games.book import OWN_BOOK
+from milepost.errors import EngineAnswerError, InputError, NoCalibrationError
+from milepost.games.positions import STARTPOS, board_from_text, why_no_move
 from milepost.io.files import write_bytes
 from milepost.io.progress import Progress, Report
 from milepost.io.work import WorkFolder, run_tasks
@@ -31,95 +32,6 @@ from milepost.io.work import WorkFolder, run_tasks
 _DRAWISH_PAWNS = 0.15
 _ENGINE_SECONDS = 600.0
 """Then an engine that plays counts as hanging."""
-
-
-@dataclass(frozen=True)
-class Contender:
-    """Who plays: a bot of ours, or a UCI engine."""
-
-    elo: float | None = 1800.0
-    """The bot's Elo; of a UCI engine what the PGN says, None = not known."""
-    plan: str | None = None
-    """The bot's plan; None = the cheapest one that can play at its Elo."""
-    engine: str | None = None
-    """The bot's inner engine."""
-    agent: str | None = None
-    """One person's agent."""
-    calibration: str | None = None
-    """Another calibration than the shipped one."""
-    book: str | None = OWN_BOOK
-    """A Polyglot file; "own" or None."""
-    choice: str = "sample"
-    """sample or likeliest."""
-    form: float = 0.0
-    """Standard deviation of the Elo from game to game."""
-    uci: str | None = None
-    """The program of a UCI engine that plays in place of a bot."""
-    options: tuple[tuple[str, str], ...] = ()
-    """Its UCI options."""
-    depth: int | None = None
-    """How deep it searches."""
-    nodes: int | None = None
-    """How many nodes it searches."""
-    seconds: float | None = None
-    """How long it searches."""
-    name: str | None = None
-    """What the PGN calls it."""
-
-    @property
-    def title(self) -> str:
-        """What it is called."""
-        if self.name:
-            return self.name
-        if self.uci is not None:
-            more = " ".join(f"{name}={value}" for name, value in self.options)
-            return f"{Path(self.uci).name} {more}".strip()
-        who = "person" if self.agent else f"{self.elo:.0f}"
-        plan = "" if self.plan is None else f" {self.plan}"
-        return f"Milepost {who}{plan}"
-
-
-_FLAGS: dict[str, Any] = {
-    "elo": float, "plan": str, "engine": str, "agent": str, "calibration": str, "book": str,
-    "choice": str, "form": float, "uci": str, "depth": int, "nodes": int, "seconds": float,
-    "name": str,
-}  # fmt: skip
-
-
-def parse_contender(text: str) -> Contender:
-    """Read a contender as the command line has it, such as ``--elo 1600 --plan quick``.
-
-    Raises
-    ------
-    InputError
-        Saying which options there are.
-    """
-    words = shlex.split(text)
-    values: dict[str, Any] = {}
-    options: list[str] = []
-    while words:
-        flag = words.pop(0)
-        name = flag.removeprefix("--")
-        if not flag.startswith("--") or not words or (name not in _FLAGS and name != "uci-option"):
-            known = ", ".join([*_FLAGS, "uci-option"])
-            raise InputError(f"a contender is a list of options with values ({known}): {text!r}")
-        value = words.pop(0)
-        if name == "uci-option":
-            options.append(value)
-            continue
-        try:
-            values[name] = _FLAGS[name](value)
-        except ValueError as error:
-            raise InputError(f"{name} of a contender: {value!r} is no number") from error
-    if values.get("book") == "none":
-        values["book"] = None
-    if "uci" in values:
-        values.setdefault("elo", None)
-        if not {"depth", "nodes", "seconds"} & set(values):
-            raise InputError("a UCI engine needs a limit: depth, nodes or seconds")
-    elif options:
-        raise InputError("a uci-option is for a contender with uci")
-    return Contender(**values, options=tuple(parse_engine_options(options).items()))
 
 
 @dataclass(frozen=True)
@@ -174,21 +86,25 @@ class _Player(Protocol):
     def close(self) -> None: ...
 
 
+def _make_bot(contender: Contender, seed: int) -> Bot:
+    elo = ELO if contender.elo is None else contender.elo
+    cheapest = None if contender.agent or contender.calibration else cheapest_plan(elo)
+    return Bot(
+        elo,
+        plan=contender.plan or cheapest,
+        engine=contender.engine,
+        calibration=contender.calibration,
+        agent=contender.agent,
+        book=contender.book,
+        choice=contender.choice,
+        form=contender.form,
+        seed=seed,
+    )
+
+
 class _BotPlayer:
     def __init__(self, contender: Contender, seed: int):
-        elo = ELO if contender.elo is None else contender.elo
-        cheapest = None if contender.agent or contender.calibration else cheapest_plan(elo)
-        self._bot = Bot(
-            elo,
-            plan=contender.plan or cheapest,
-            engine=contender.engine,
-            calibration=contender.calibration,
-            agent=contender.agent,
-            book=contender.book,
-            choice=contender.choice,
-            form=contender.form,
-            seed=seed,
-        )
+        self._bot = _make_bot(contender, seed)
         self._bot.start()
 
     def new_game(self, number: int | None = None) -> None:
@@ -254,6 +170,30 @@ def _player(contender: Contender, seed: int, side: str) -> _Player:
     return _PLAYERS[key]
 
 
+def _refuse_impossible(contenders: Sequence[Contender], seed: int) -> None:
+    """Refuse who cannot play before anybody is made ready, or a folder for the games is made.
+
+    Raises
+    ------
+    InputError
+        If a bot cannot play so; `EngineError` if an engine is not there or lacks an option.
+    """
+    for contender in contenders:
+        if contender.uci is not None:
+            engine = UciEngine(find_engine(contender.uci))
+            try:
+                engine.check_options(dict(contender.options))
+            finally:
+                engine.kill()
+            continue
+        try:
+            _make_bot(contender, seed).close()
+        except NoCalibrationError:
+            raise
+        except InputError as error:
+            raise InputError(f"{contender.title}: {error}") from error
+
+
 def _close_players() -> None:
     """End the engines of this process; those of workers end with them."""
     while _PLAYERS:
@@ -272,7 +212,7 @@ def play_game(pairing: _Pairing) -> dict[str, pl.DataFrame]:
     for player in players.values():
         player.new_game(pairing.number)
     rules = pairing.rules
-    board = chess.Board(rules.opening) if rules.opening else chess.Board()
+    board = _first_board(rules)
     game = chess.pgn.Game.from_board(board)
     node: chess.pgn.GameNode = game
     hopeless = {chess.WHITE: 0, chess.BLACK: 0}
@@ -326,6 +266,20 @@ def play_game(pairing: _Pairing) -> dict[str, pl.DataFrame]:
     return {"game": pl.DataFrame({"pgn": [text], "result": [result], "termination": [termination]})}
 
 
+def _first_board(rules: MatchRules) -> chess.Board:
+    """Where the games begin.
+
+    Raises
+    ------
+    InputError
+        If no game can begin there.
+    """
+    board = board_from_text(rules.opening or STARTPOS)
+    if no_move := why_no_move(board):
+        raise InputError(f"no game can begin there: {no_move}")
+    return board
+
+
 def _ended(board: chess.Board) -> tuple[str, str] | None:
     """Result and termination by the rules, draws being claimed as soon as they stand."""
     outcome = board.outcome()
@@ -375,12 +329,17 @@ def match(
     ------
     InputError
         If there are less than two contenders, one cannot be read, or the file holds other games,
-        or more of this match than asked for.
+        or more of this match than asked for; or no game can begin at the first position.
     """
-    known = [each if isinstance(each, Contender) else parse_contender(each) for each in contenders]
-    if len(known) < 2 or games < 1:
-        raise InputError("a match needs two contenders and a game")
+    known = read_contenders(contenders)
+    games = whole_number("games", games, "a number of games from 1, such as 100")
+    seed = whole_number("seed", seed, "a whole number from 0, such as 2011")
+    workers = whole_number("workers", workers, "a number of processes from 1")
+    if games < 1:
+        raise InputError("a match needs a game")
     asked = rules or MatchRules()
+    _first_board(asked)
+    tell = progress or (lambda _: None)
     pairs = list(itertools.combinations(known, 2))
     tasks: list[_Pairing] = []
     for turn in range(games):
@@ -396,20 +355,25 @@ def match(
         _refuse_to_lose(output, len(played), len(tasks))
     if all(task.number in played for task in tasks):
         rows = [played[task.number] for task in tasks]
-        if progress is not None:
-            progress(Progress(len(tasks), len(tasks), f"{len(tasks):,} were there"))
+        tell(Progress(len(tasks), len(tasks), _played_before(len(tasks))))
         return _match(pairs, tasks, rows, len(tasks), output)
+    _refuse_impossible(known, seed)
     folder = WorkFolder(output, identity, resumable=resume)
     for number, row in played.items():
         if number < len(tasks) and not folder.is_done(number):
             folder.put(number, {"game": pl.DataFrame([row])})
             folder.resumed += 1
     rows = []
+    # Games come in their order, but an earlier run may have played later ones first.
+    over = {task.number for task in tasks if folder.is_done(task.number)}
+    before = len(over)
+    note = _played_before(before)
+    tell(Progress(before, len(tasks), note, before=before))  # the first may take a minute
     try:
         for task in run_tasks(tasks, play_game, folder, workers=workers):
             rows.append(folder.get(task.number, "game").row(0, named=True))
-            if progress is not None:
-                progress(Progress(len(rows), len(tasks), f"{folder.resumed:,} were there"))
+            over.add(task.number)
+            tell(Progress(len(over), len(tasks), note, before=before))
         write_bytes(output, "".join(row["pgn"] for row in rows).encode("utf-8"))
     except BaseException:
         folder.close()
@@ -432,6 +396,11 @@ def _match(
     counts = {name: ends.count(name) for name in sorted(set(ends))}
     table = _standing(pairs, tasks, [row["result"] for row in rows])
     return Match(table, len(rows), resumed, str(output), counts)
+
+
+def _played_before(games: int) -> str:
+    """A note of the games that an earlier run has played; empty if there are none."""
+    return f"{games:,} played by an earlier run" if games else ""
 
 
 def _mark(identity: dict[str, Any]) -> str:

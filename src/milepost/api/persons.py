@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from milepost.games.turns.replay import BOOK_MOVES
 from milepost.intrinsic.calibration.calibration import Calibration
 from milepost.intrinsic.choosing.personify import LEAST_GAMES, Personified, refuse_few
 from milepost.intrinsic.choosing.personify import personify as fit_person
-from milepost.io.progress import Report
+from milepost.io.progress import Report, step_of
 from milepost.io.sources import Inputs
 
 BOOK_PLIES = 16
@@ -69,6 +70,8 @@ def make_book(
         If no move is left.
     """
     games, _ = read_games(inputs, workers=workers, progress=progress)
+    if games.is_empty():
+        raise InputError("no move is left for the book: there are no games in what was given")
     who = None if player is None else _find(games, player)
     counted = 0
 
@@ -100,8 +103,13 @@ def make_book(
     entries = write_book(counts, output, least=least) if counts else 0
     if not entries:
         raise InputError(
-            "no move is left for the book: no such games, or each move was played less than "
-            f"{least} times"
+            "no move is left for the book: "
+            + (
+                f"no move of {counted:,} games was played {least} times in its position"
+                if counted
+                else f"none of {len(games):,} games is by such players and from the "
+                "starting position"
+            )
         )
     return {"games": counted, "entries": entries}
 
@@ -147,7 +155,7 @@ def personify(
     seed
         Of the interval.
     workers, progress
-        Engines at a time; called while they work.
+        Engines at a time; called with the step (reading, analysing, fitting) while they work.
 
     Returns
     -------
@@ -157,22 +165,31 @@ def personify(
     Raises
     ------
     InputError
-        If the player is not found, or there are too few games.
+        If the player is not found; `TooFewGamesError` if there are too few games.
     """
-    turns, _ = read_turns(inputs, workers=workers, progress=progress)
+    reading = step_of(progress, "reading")
+    turns, _ = read_turns(inputs, workers=workers, progress=reading)
     # Refused before the engine has worked for an hour, not after.
     own = turns_of(turns, [player] if isinstance(player, str) else list(player))
     refuse_few(own.filter(pl.col("ply") >= 2 * BOOK_MOVES)["game_id"].n_unique(), least_games)
     analysis = analyse(
-        turns, store, plan, engine=engine, player=player, workers=workers, progress=progress
-    )
+        turns, store, plan, engine=engine, player=player, workers=workers,
+        progress=step_of(progress, "analysing", "positions"),
+    )  # fmt: skip
     # The opponents' turns are not analysed, on purpose: no word about them.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MissingEvaluationsWarning)
         found = decisions(
             turns, store, setup=analysis.setups[0], player=player, workers=workers,
-            progress=progress,
+            progress=reading,
         )  # fmt: skip
     chosen = find_calibration(calibration, found)
     chosen.refuse_other(found.setup)
-    return fit_person(Spreads.from_table(found.table), chosen, least_games=least_games, seed=seed)
+    fitted = fit_person(
+        Spreads.from_table(found.table),
+        chosen,
+        least_games=least_games,
+        seed=seed,
+        progress=step_of(progress, "fitting", "fits"),
+    )
+    return replace(fitted, games_read=own["game_id"].n_unique())

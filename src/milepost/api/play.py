@@ -21,11 +21,13 @@ from milepost.analysis.engine.setup import find_engine, readable_setup
 from milepost.analysis.in_time import InTime, TimedEvaluator
 from milepost.analysis.spreads.known_endings import solve_endings
 from milepost.analysis.spreads.one_position import position_options
+from milepost.api.bot_options import check_file, number, whole_number
 from milepost.api.guesses import FIRST_PLIES, Guess, as_board, guess_of
 from milepost.api.minds import Mind, find_minds, out_of_range, usual_plan, whole_elos
 from milepost.api.thoughts import HASTE, Thought, blind_thought
 from milepost.errors import InputError
 from milepost.games.book import OWN_BOOK, Book, open_book
+from milepost.games.positions import what_was_assumed, why_no_move
 from milepost.intrinsic.calibration.calibration import Calibration
 from milepost.intrinsic.choosing.choose import AGENT, TECHNIQUE, draw
 from milepost.intrinsic.choosing.personal import PersonalAgent, load_agent
@@ -90,7 +92,8 @@ class Bot:
         form
             Standard deviation of the Elo from game to game.
         seed
-            The same seed gives the same game against the same moves [default: chance].
+            The same seed gives the same game against the same moves; `new_game` begins it again, or
+            another one of the seed [default: chance].
 
         Raises
         ------
@@ -101,8 +104,18 @@ class Bot:
         """
         if choice not in CHOICES:
             raise InputError(f"the choice is {' or '.join(CHOICES)}, got {choice!r}")
+        if elo is not None:
+            elo = number("elo", elo, "a number such as 1800, or None for the greatest possible")
+        form = number("form", form, "a standard deviation in Elo, such as 50")
         if not form >= 0:
-            raise InputError(f"the form is a standard deviation from 0, got {form}")
+            raise InputError(f"the form is a standard deviation from 0, got {form:g}")
+        if seed is not None:
+            seed = whole_number("seed", seed, "a whole number from 0, or None for chance")
+        book_plies = whole_number("book_plies", book_plies, "a number of half-moves, such as 16")
+        check_file("engine", engine, "the path of a UCI engine, or None for the usual places")
+        check_file("agent", agent, "a file of milepost.personify", PersonalAgent)
+        check_file("calibration", calibration, "a file of milepost.calibrate", Calibration)
+        check_file("book", book, f"a Polyglot file, {OWN_BOOK!r}, or None")
         person = load_agent(agent) if isinstance(agent, str | Path) else agent
         self.program = find_engine(None if engine is None else str(engine))
         name = usual_plan(person) if plan is None else plan
@@ -130,6 +143,7 @@ class Bot:
         self._rng = np.random.default_rng(seed)
         self.time_rng = np.random.default_rng(seed)
         self._offset = 0.0
+        self._closed = False
         self._tables: chess.syzygy.Tablebase | None = None
         self.evaluator = TimedEvaluator(self.program, dict(self.setup.options))
         self.new_game()
@@ -151,6 +165,7 @@ class Bot:
 
     def start(self) -> None:
         """Start the inner engine, and load what choosing needs."""
+        self._refuse_closed()
         self.evaluator.start()
         self._warm()
 
@@ -174,10 +189,18 @@ class Bot:
         Parameters
         ----------
         number
-            Which game of the seed it is; games of different numbers differ.
+            Which game of the seed it is; games of different numbers differ [default: the one that
+            the bot began with].
+
+        Raises
+        ------
+        InputError
+            If the number is not a whole one from 0.
         """
+        game = 0
+        if number is not None:
+            game = whole_number("number", number, "a whole number from 0, or None for the first")
         if self.seed is not None:
-            game = 0 if number is None else number
             self._rng = np.random.default_rng([self.seed, game])
             # Thinking times have numbers of their own: they shall not change the moves.
             self.time_rng = np.random.default_rng([self.seed, game, 1])
@@ -195,7 +218,9 @@ class Bot:
         try:
             found = tables.add_directory(str(folder))
         except OSError as error:
-            raise InputError(f"the tables in {folder} cannot be read: {error}") from error
+            raise InputError(
+                f"the tables in {folder} cannot be read: {error.strerror or error}"
+            ) from error
         if not found:
             raise InputError(f"there are no Syzygy tables in {folder}")
         self._tables = tables
@@ -258,8 +283,9 @@ class Bot:
         InputError
             If there is no legal move, or none of those to keep to is legal.
         """
-        if not any(board.legal_moves):
-            raise InputError(f"there is no legal move in {board.fen()}")
+        self._refuse_closed()
+        if no_move := why_no_move(board):
+            raise InputError(no_move)
         level = self.elo_today if elo is None else float(elo)
         minds = [mind for mind in self.minds if not plans or mind.name in plans]
         minds = minds or self.minds[-1:]
@@ -354,30 +380,50 @@ class Bot:
         place = draw(probabilities, self._rng) if sample else thought.choice.likeliest
         return chess.Move.from_uci(thought.options.moves[place])
 
-    def choose(self, board: chess.Board) -> chess.Move:
+    def choose(self, position: str | chess.Board) -> chess.Move:
         """Choose a move: from the book in the opening, else as humans of the Elo do.
+
+        Parameters
+        ----------
+        position
+            A board, which knows the moves before and so repetitions; or a FEN, or ``"startpos"``.
 
         Raises
         ------
         InputError
-            If there is no legal move.
+            If it is no legal position, there is no legal move, or the bot was closed.
         """
-        if not any(board.legal_moves):
-            raise InputError(f"there is no legal move in {board.fen()}")
-        move = self.book_move(board)
-        return move if move is not None else self.pick(self.think(board))
+        self._refuse_closed()
+        board = as_board(position)
+        if no_move := why_no_move(board):
+            raise InputError(no_move)
+        move = self.book_move(board) or self.pick(self.think(board))
+        # A board that counts as chess960 writes castling as the king taking the rook.
+        return board.parse_uci(move.uci())
 
     def guess(self, position: str | chess.Board, elo: float | None = None) -> Guess:
         """Return what humans of an Elo would play; see `milepost.guess`."""
+        self._refuse_closed()
         board = as_board(position)
-        asked, (low, high) = self.elo if elo is None else float(elo), self.guess_range
+        asked = self.elo if elo is None else number("elo", elo, "a number such as 1500")
+        low, high = self.guess_range
         if not low <= asked <= high:
             raise InputError(f"the calibration is for Elo {low:.0f} to {high:.0f}, got {asked:g}")
         thought = self.think(board, elo=asked, guessing=True)
-        return guess_of(thought, self.minds, self.setup)
+        found = guess_of(thought, self.minds, self.setup)
+        told = what_was_assumed(position) if isinstance(position, str) else ""
+        return replace(found, notes=(told, *found.notes)) if told else found
+
+    def _refuse_closed(self) -> None:
+        if self._closed:
+            raise InputError(
+                "this bot was closed, and its engine has ended: make another one, or ask it within "
+                "its with statement"
+            )
 
     def close(self) -> None:
         """End the inner engine."""
+        self._closed = True
         self.evaluator.close()
         if self.book is not None:
             self.book.close()
@@ -409,7 +455,8 @@ def guess(
     Parameters
     ----------
     position
-        A FEN, or a board; a board that knows the moves before tells more (recaptures).
+        A FEN, ``"startpos"``, or a board; a board that knows the moves before tells more
+        (recaptures).
     elo
         Of the mover.
     plan
@@ -431,12 +478,12 @@ def guess(
     InputError
         If it is no position, has no legal move, or the Elo is outside the calibration.
     """
-    board = as_board(position)
+    as_board(position)  # refused before an engine is started
     with Bot(
         elo, plan=plan, engine=engine, calibration=calibration, agent=agent, book=None, seed=0,
         clip=True,
     ) as bot:  # fmt: skip
-        return bot.guess(board, elo if agent is None else None)
+        return bot.guess(position, elo if agent is None else None)
 
 
 def monotonic() -> float:

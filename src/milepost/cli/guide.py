@@ -279,7 +279,7 @@ EXAMPLES: dict[str, Examples] = {
     ),
     "play": (
         ("milepost play --elo 1600", "the command to enter in your chess program"),
-        ("milepost play --agent me.json --think-time human", "play like one person"),
+        ("milepost play --agent me.agent.json --think-time human", "play like one person"),
     ),
     "guess": (
         ("milepost guess startpos --elo 1500", "what do 1500s play on move one?"),
@@ -292,7 +292,7 @@ EXAMPLES: dict[str, Examples] = {
     ),
     "book": (("milepost book games.pgn -o club.bin --moves 10", "an opening book of your games"),),
     "personify": (
-        ("milepost personify my.pgn --player Ada -o ada.json", "a bot that plays like Ada"),
+        ("milepost personify my.pgn --player Ada -o me.agent.json", "a bot that plays like Ada"),
     ),
 }  # fmt: skip
 """Examples by command, each with what it does; a test asserts that each can be parsed."""

@@ -61,8 +61,9 @@ class Command(TyperCommand):
         args = moved.renamed(guide.name_of(ctx), args)
         try:
             return super().parse_args(ctx, args)
-        except Exception:
+        except Exception as error:
             show.reset_volume()  # click closes no context whose arguments it refuses
+            _say_what_came(error)
             raise
 
     def get_help_option(self, ctx: Any) -> Any:
@@ -99,6 +100,23 @@ class Command(TyperCommand):
             formatter.write_paragraph()
             formatter.write_text(f"Memory: {guide.MEMORY[name]}")
         _write_examples(guide.EXAMPLES.get(name, ()), formatter)
+
+
+def _say_what_came(error: Any) -> None:
+    """Say of a value that is refused what it was, in place of how it was read."""
+    details = getattr(error.__cause__, "errors", None)
+    if details is None or not hasattr(error, "message"):
+        return
+    wrong = details()[0]
+    kinds = {"float_parsing": "a number", "int_parsing": "a whole number"}
+    kinds["int_from_float"] = "a whole number"
+    bounds = {"greater_than_equal": ("ge", "or more"), "less_than_equal": ("le", "or less")}
+    expected = kinds.get(wrong["type"])
+    if wrong["type"] in bounds:
+        name, words = bounds[wrong["type"]]
+        expected = f"{wrong['ctx'][name]:g} {words}"
+    if expected is not None:
+        error.message = f"expected {expected}, got {wrong['input']!r}"
 
 
 def pointing(gone: Mapping[str, str]) -> type[Command]:

@@ -92,7 +92,7 @@ class _Shown(Teller):
     """Keeps the latest news of a job, and says it in words."""
 
     def __init__(self, what: str, total: float | None, unit: str):
-        self._what = what
+        self.what = what
         self._unit = unit
         self._begun = time.monotonic()
         self._listeners: list[Callable[[float, float | None], None]] = []
@@ -102,7 +102,10 @@ class _Shown(Teller):
         news = done if isinstance(done, Progress) else Progress(done, total, note)
         # What was said of the whole at the beginning holds until something else is said.
         known = self.news.total if news.total is None else news.total
-        self.news = Progress(news.done, known, news.note)
+        if news.step and news.step != self.what:  # another count, which takes its own time
+            self.what, self._unit, self._begun = news.step, news.unit, time.monotonic()
+            known = news.total
+        self.news = Progress(news.done, known, news.note, before=news.before)
         for listen in self._listeners:
             listen(news.done, known)
 
@@ -119,8 +122,8 @@ class _Shown(Teller):
             parts.append(f"{news.done:,.0f}{whole} {self._unit}")
         elif news.total:
             parts.append(f"{100 * news.done / news.total:.0f} %")
-        if news.total and news.done:
-            left = spent * (news.total / news.done - 1)
+        if news.total and news.done > news.before:
+            left = spent * (news.total - news.done) / (news.done - news.before)
             parts.append(f"about {duration(max(left, 0.0))} left")
         else:
             parts.append(duration(spent))
@@ -130,7 +133,7 @@ class _Shown(Teller):
 
     def line(self) -> str:
         """The same with what is done."""
-        return f"{self._what}: {self.words()}"
+        return f"{self.what}: {self.words()}"
 
 
 LINE_SECONDS = 10.0
@@ -192,7 +195,11 @@ def _bar(shown: _Shown, what: str, console: Console) -> Iterator[None]:
         bar = Bar(*columns, console=console, transient=True)
         task = bar.add_task(escape(what), total=shown.news.total)
         bar.start()
-    shown.listen(lambda done, total: bar.update(task, completed=done, total=total))
+    shown.listen(
+        lambda done, total: bar.update(
+            task, description=escape(shown.what), completed=done, total=total
+        )
+    )
     try:
         yield
     finally:

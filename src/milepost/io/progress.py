@@ -8,7 +8,7 @@ a `Progress` now and then. What is shown is the caller's affair: the command lin
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,20 @@ class Progress:
     """How much there is to do; `None` if nobody knows."""
     note: str = ""
     """What else is worth knowing now, in words for people."""
+    step: str = field(default="", kw_only=True)
+    """What is being done, where a job has several steps that count different things."""
+    unit: str = field(default="", kw_only=True)
+    """With a step: what is counted; empty = only the share of the whole says something."""
+    before: float = field(default=0, kw_only=True)
+    """How much of `done` an earlier run did: it says nothing of the time that the rest takes."""
 
 
 Report = Callable[[Progress], None]
 """A callback that takes the news."""
+
+
+def step_of(report: Report | None, step: str, unit: str = "") -> Report | None:
+    """Return a callback for one step of a job, which hands its news on as those of that step."""
+    if report is None:
+        return None
+    return lambda news: report(replace(news, step=step, unit=unit))

@@ -8,6 +8,7 @@ import chess
 
 from milepost.errors import InputError
 from milepost.games.book import OWN_BOOK, open_book
+from milepost.games.positions import board_from_text
 from milepost.play.protocol import Position
 
 
@@ -17,16 +18,14 @@ def board_of(position: Position) -> tuple[chess.Board, str | None]:
     What is no position at all becomes the first position of chess: the answer shall be a move.
     """
     try:
-        board = chess.Board(position.fen) if position.fen else chess.Board()
-        if not board.is_valid():
-            raise InputError("not legal")
-    except ValueError:
-        return chess.Board(), f"not a position: {position.fen}"
+        board = board_from_text(position.fen) if position.fen else chess.Board()
+    except InputError as error:
+        return chess.Board(), f"{error}; playing from the starting position"
     for text in position.moves:
         try:
             move = board.parse_uci(text)
         except ValueError:
-            return board, f"not a legal move: {text}"
+            return board, f"not a legal move: {text}; playing from {board.fen()}"
         board.push(move)
     return board, None
 

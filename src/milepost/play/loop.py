@@ -22,6 +22,7 @@ from milepost.errors import MilepostError, NoCalibrationError
 from milepost.play.guard import guard
 from milepost.play.jobs import Job
 from milepost.play.options import EMPTY, Option, declare
+from milepost.play.patience import Patience
 from milepost.play.protocol import Go, Position, read_go, read_option, read_position
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ class UciLoop:
         self._games = 0
         self._failed: str | None = None
         self._loading = threading.RLock()
+        self._patience = Patience(self.say)
         self._ending = threading.Event()
         self._worker = threading.Thread(target=self._work, daemon=True)
         self._warming = threading.Thread(target=self._warm_up, daemon=True)
@@ -147,7 +149,8 @@ class UciLoop:
             return
 
         def ready() -> None:
-            self._load()
+            with self._patience.asked():
+                self._load()
             if self._failed is None:
                 self.say("readyok")
 
@@ -158,12 +161,15 @@ class UciLoop:
         if found is None:
             return
         name = next((each for each in self.options if each.lower() == found[0].lower()), None)
-        if name is None:
-            return  # UCI: unknown options are ignored
+        if name is None:  # UCI: unknown options are ignored; but people misspell them
+            self.say(f"info string there is no option {found[0]}")
+            return
         value = self.options[name].read(found[1])
         if value is None:
             self.say(f"info string {name} does not take the value {found[1]}")
             return
+        if bounded := self.options[name].bounded(found[1]):
+            self.say(f"info string {bounded}")
         self.values = {**self.values, name: value}
 
     def _on_ucinewgame(self, _: list[str]) -> None:
@@ -202,7 +208,8 @@ class UciLoop:
 
         def search() -> None:
             try:
-                self._load()
+                with self._patience.asked():
+                    self._load()
                 if self._searcher is not None and self._failed is None:
                     self._searcher.run(job)
             except MilepostError as error:
@@ -245,8 +252,10 @@ class UciLoop:
             self._loading.release()
 
     def _load_alone(self, *, quiet: bool) -> None:
+        from milepost.kernels import when_compiling
         from milepost.play.search import Searcher  # heavy: meanwhile the GUI sets its options
 
+        when_compiling(self._patience.compile)
         wanted = {name: self.values[name] for name in _REBUILDS}
         there = self._searcher is not None and wanted == self._built
         if self._failed is not None or there or self._ending.is_set():
@@ -270,14 +279,10 @@ class UciLoop:
             if not files or isinstance(error, NoCalibrationError):
                 self._complain(error)
                 return
-            kept = ", ".join(f"{name} {value or EMPTY}" for name, value in files.items())
-            self.say(f"info string {error}; going on with {kept}")
-            self._built, self.values = before, {**self.values, **files}
+            self._built, self.values = before, {**self.values, **self._leave_out(files, error)}
             self._load_alone(quiet=False)
             return
-        if bot.elo > bot.range[1]:
-            plan, most = bot.minds[0].name, bot.range[1]
-            self.say(f"info string {plan} plays at {most:.0f} at most, not at {bot.elo:.0f}")
+        self._tell_elo(bot)
         if self._searcher is not None:
             self._searcher.bot.close()
         self._searcher = Searcher(bot)
@@ -291,6 +296,39 @@ class UciLoop:
             self.say(f"info string the agent plays at its own Elo, {bot.elo:.0f}")
         elif self.values["UCI_LimitStrength"] == "true":
             bot.play_at(float(self.values["UCI_Elo"]))
+            self._tell_elo(bot)
+
+    def _tell_elo(self, bot: Bot) -> None:
+        """Say at which Elo the bot plays, where that is not the one that was asked for."""
+        asked = bot.elo  # of an agent: what is known of the person
+        if not self.values["Agent"] and self.values["UCI_LimitStrength"] == "true":
+            asked = float(self.values["UCI_Elo"])
+        low, high = bot.range
+        if not low <= asked <= high:
+            plan, nearest = bot.minds[0].name, min(max(asked, low), high)
+            self.say(
+                f"info string {plan} plays at {low:.0f} to {high:.0f}: "
+                f"at {nearest:.0f} now, not at {asked:.0f}"
+            )
+
+    def _leave_out(self, files: Mapping[str, str], error: MilepostError) -> dict[str, str]:
+        """Say which of some new files cannot be used; return what those options go back to."""
+        wrong = dict.fromkeys(files, error)
+        if len(files) > 1:  # each by itself, beside the old ones: it may be one of them, or all
+            alone: dict[str, MilepostError] = {}
+            for name in files:
+                others = {other: files[other] for other in files if other != name}
+                try:
+                    self._make({**self.values, **others}, self._engine).close()
+                except MilepostError as own:
+                    alone[name] = own
+            wrong = alone or wrong
+        for text in dict.fromkeys(str(each) for each in wrong.values()):
+            kept = ", ".join(
+                f"{name} {files[name] or EMPTY}" for name in wrong if str(wrong[name]) == text
+            )
+            self.say(f"info string {text}; going on with {kept}")
+        return {name: files[name] for name in wrong}
 
     def _complain(self, error: MilepostError) -> None:
         """Tell an error; without any bot to go on with there is nothing left to do."""

@@ -63,6 +63,15 @@ class Option:
             return str(min(max(number, self.least), self.most))
         return "" if value == EMPTY else value
 
+    def bounded(self, value: str) -> str | None:
+        """Say that a value is kept within the bounds of the option; None = it lies within them."""
+        kept = self.read(value)
+        if self.kind != "spin" or kept is None or int(kept) == int(value):
+            return None
+        if self.least == self.most:
+            return f"{self.name} is fixed at {kept}: with {value} no calibration would hold"
+        return f"{self.name} takes {self.least} to {self.most}: {kept} is used, not {int(value)}"
+
 
 def playing_range(plan: str) -> tuple[int, int]:
     """Return the Elos that a plan can play at, without loading more than a small file."""
@@ -95,10 +104,12 @@ def plan_of(agent: str | None) -> str:
             "(milepost personify makes one)"
         ) from error
     except ValueError as error:
-        raise InputError(f"{agent} is no agent: {error}") from error
+        raise InputError(
+            f"{agent} is no agent of a person: it is no JSON (milepost personify makes one)"
+        ) from error
     setup = values.get("setup_text") if isinstance(values, dict) else None
     if not isinstance(setup, str):
-        raise InputError(f"{agent} holds no agent of a person")
+        raise InputError(f"{agent} holds no agent of a person (milepost personify makes one)")
     plan = setup.rpartition(", ")[2].partition(" ")[0]
     return plan if plan in PLANS else USUAL_PLAN
 

@@ -69,6 +69,13 @@ class Searcher:
         self._lag.learn(board.ply(), allowed)
         analysing = job.go.infinite or job.options["UCI_AnalyseMode"] == "true"
         only = [move for move in board.legal_moves if move.uci() in job.go.searchmoves]
+        if strange := [
+            text for text in job.go.searchmoves if text not in {move.uci() for move in only}
+        ]:
+            rest = "only the others are" if only else "every move is"
+            job.tell(
+                f"info string searchmoves: not legal here: {' '.join(strange)}; {rest} looked at"
+            )
         move = None
         if not analysing and not only:
             move = self.bot.book_move(board)
@@ -102,6 +109,8 @@ class Searcher:
         self, job: Job, board: chess.Board, allowed: Budget, only: list[chess.Move]
     ) -> Thought:
         plans = self._plans(job.go, allowed)
+        if told := self._limit_words(job.go, plans[0]):
+            job.tell(f"info string {told}")
         # While pondering the clock is the opponent's.
         clocked = allowed.most is not None and not job.go.ponder
         deadline = None
@@ -143,6 +152,18 @@ class Searcher:
             fair -= self._lag.seconds
             names = [name for name in names if _ROOM * self._pace.seconds(name) <= fair]
         return names or [self.bot.minds[-1].name]
+
+    def _limit_words(self, go: Go, name: str) -> str:
+        """Say what becomes of limits that can do no more than choose a plan; empty = none do."""
+        depth = next(mind.plan.depth for mind in self.bot.minds if mind.name == name)
+        limits = [
+            f"{limit} {go.numbers[limit]}"
+            for limit in ("depth", "nodes", "mate")
+            if limit in go.numbers and (limit, go.numbers[limit]) != ("depth", depth)
+        ]
+        if not limits:
+            return ""
+        return f"{', '.join(limits)}: an Elo holds for whole plans, so {name} goes to depth {depth}"
 
     def _elo(self, job: Job, allowed: Budget) -> float:
         elo = self.bot.elo_today

@@ -104,9 +104,9 @@ def test_one_that_ends_is_noticed_with_its_code(fake: Maker) -> None:
 
 
 def test_a_program_that_is_no_engine() -> None:
-    with pytest.raises(EngineDiedError):
+    with pytest.raises(EngineDiedError, match=r"/bin/true does not speak UCI .*path of a chess"):
         UciEngine("/bin/true")
-    with pytest.raises(EngineTimeoutError):
+    with pytest.raises(EngineTimeoutError, match="/bin/cat does not speak UCI"):
         UciEngine("/bin/cat", timeout=0.3)
     with pytest.raises(EngineDiedError, match="cannot be started"):
         UciEngine("/does/not/exist")

@@ -85,6 +85,12 @@ class UciEngine:
             self._selector.register(stream, selectors.EVENT_READ)
         try:
             self._introduce()
+        except (EngineDiedError, EngineTimeoutError) as error:
+            self.kill()
+            raise type(error)(
+                f"{self.program} does not speak UCI ({error}): give the path of a chess engine, "
+                "such as Stockfish"
+            ) from error
         except BaseException:
             self.kill()
             raise

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from typing import Annotated, Any
 
 import typer
@@ -21,6 +23,14 @@ class OfContenders(Command):
         return super().parse_args(ctx, apart)
 
 
+_MATCH_COLUMNS = {
+    "w/d/l": "w/d/l: wins, draws and losses.",
+    "expected": "Expected: the score that the two Elos promise by Elo's formula.",
+    "Elo (95 %)": "Elo: the difference that the score shows, with its 95 % interval.",
+}
+"""What the columns of a match say."""
+
+
 def match(
     contenders: Annotated[
         list[str],
@@ -37,7 +47,9 @@ def match(
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same games.")] = 2011,
     resign: Annotated[
         float,
-        typer.Option("--resign", help="A bot resigns when this many pawns behind; 0 = never."),
+        typer.Option(
+            "--resign", min=0, help="A bot resigns when this many pawns behind; 0 = never."
+        ),
     ] = 10.0,
     opening: Annotated[
         str | None, typer.Option("--opening", metavar="FEN", help="Start from this position.")
@@ -49,6 +61,10 @@ def match(
 
     Everyone plays everyone, with alternating colours. An interrupted match goes on where it
     stopped; one that is finished plays nothing, or the games that --games now asks for besides.
+
+    Games that lead nowhere are adjudicated as draws: from move 80 on, when no bot has seen an edge
+    of more than 0.15 pawns in ten half-moves; and after 200 moves. Third repetitions and fifty
+    moves are claimed at once.
     """
     from milepost import api
 
@@ -61,25 +77,35 @@ def match(
         return
     rows = [
         [
-            row["first"], row["second"], row["games"], f"{row['score']:.3f} ± {row['error']:.3f}",
-            "" if row["expected"] is None else f"{row['expected']:.3f}",
+            row["first"].removeprefix("Milepost "), row["second"].removeprefix("Milepost "),
+            row["games"], f"{row['score']:.3f} ± {row['error']:.3f}",
             f"{row['wins']}/{row['draws']}/{row['losses']}",
+            "" if row["expected"] is None else f"{row['expected']:.3f}",
             f"{row['elo']:+.0f} ({row['low']:+.0f} to {row['high']:+.0f})",
         ]
         for row in done.table.iter_rows(named=True)
     ]  # fmt: skip
-    columns = ["first", "second", "games", "score", "by Elo", "w/d/l", "Elo (95 %)"]
+    columns = ["first", "second", "games", "score", "w/d/l", "expected", "Elo (95 %)"]
     show.print_table(
-        columns, rows, title="Scores of the first, with standard errors",
-        whole=columns[2:], keep=["score", "Elo (95 %)"], drop_first=["w/d/l", "by Elo"],
-        elsewhere="the PGN holds every result",
+        columns, rows, title="Scores of the first, with standard errors.", meanings=_MATCH_COLUMNS,
+        whole=columns[2:], keep=["second", "score", "Elo (95 %)"],
+        drop_first=["games", "expected", "w/d/l"], elsewhere="the PGN holds every result",
     )  # fmt: skip
-    ends = ", ".join(f"{count} {name}" for name, count in done.terminations.items())
+    ends = ", ".join(_end_words(name, count) for name, count in done.terminations.items())
     unit = "game" if done.games == 1 else "games"
     if done.resumed == done.games:
         typer.echo(f"\nnothing to play: all {done.games} {unit} are in {output} ({ends})")
         return
     typer.echo(f"\n{done.games} {unit} -> {output} ({ends})")
+
+
+_STATES = ("adjudicated", "resigned", "too long")
+"""Ends of games that are said of the game; all others are what it ended by."""
+
+
+def _end_words(name: str, count: int) -> str:
+    """How many games ended so, such as 6 by checkmate."""
+    return f"{count} {name}" if name in _STATES else f"{count} by {name}"
 
 
 def book(
@@ -116,8 +142,8 @@ def book(
             band = (float(low), float(high))
         except ValueError:
             dash = ""
-        if not dash:
-            raise InputError(f"--elo: expected LOW-HIGH, got {elo!r}")
+        if not dash or band is None or band[0] > band[1]:
+            raise InputError(f"--elo: expected LOW-HIGH such as 1700-1900, got {elo!r}")
     with show.progress("reading", quiet=quiet) as tell:
         counts = api.persons.make_book(
             inputs, output, elo=band, player=player, plies=2 * moves, least=least,
@@ -164,30 +190,75 @@ def personify(
     Says how much better it predicts games left out of the fit, and whether it found a style at all.
     """
     from milepost import api
+    from milepost.errors import TooFewGamesError
 
-    with show.progress("analysing", quiet=quiet, unit="positions") as tell:
-        found = api.persons.personify(
-            inputs, store, player, plan=plan, engine=engine, calibration=calibration,
-            least_games=least, workers=workers, progress=tell,
-        )  # fmt: skip
+    try:
+        with show.progress("reading", quiet=quiet) as tell:
+            found = api.persons.personify(
+                inputs, store, player, plan=plan, engine=engine, calibration=calibration,
+                least_games=least, workers=workers, progress=tell,
+            )  # fmt: skip
+    except TooFewGamesError as error:
+        raise TooFewGamesError(f"{error} (--min-games N asks for N)") from error
     found.agent.save(output)
-    mean, low, high = found.gain
+    if quiet:
+        return
     ends = {found.range[0]: " or less", found.range[1]: " or more"}
-    typer.echo(
-        f"{found.turns:,} turns of {found.games:,} games: Elo {found.elo:.0f}"
-        f"{ends.get(found.elo, '')} by the moves -> {output}"
+    say = functools.partial(show.say, prose=True)
+    say(
+        f"{found.turns:,} turns of {found.games:,} games, played like Elo {found.elo:.0f}"
+        f"{ends.get(found.elo, '')} ({_interval_words(*found.elo_interval)}) -> {output}"
     )
     if found.elo in ends:
-        typer.echo("That is the end of what this calibration knows; the bot plays there.")
+        say("That is the end of what this calibration knows; the bot plays there.")
+    for line in _person_notes(found.games, found.games_read, found.elo_interval, found.range):
+        say(line)
     most = api.minds.shipped_ranges()[plan][1]
     if calibration is None and found.elo > most:
-        typer.echo(
+        say(
             f"The plan {plan} guesses at that Elo, but plays at {most:.0f} at most: --plan quick "
             "makes an agent that can play stronger, and takes longer."
         )
-    typer.echo(
-        f"Held-out gain over the agent of that Elo: {1000 * mean:+.1f} thousandths of a nat a turn "
-        f"({1000 * low:+.1f} to {1000 * high:+.1f}, 95 %)"
+    mean, low, high = found.gain_shares
+    say(
+        "Style: in games left out of the fit, their moves are "
+        f"{abs(100 * mean):.1f} % {'more' if mean >= 0 else 'less'} probable with a style of their "
+        f"own than without (95 % interval {_percent(low)} to {_percent(high)})."
     )
+    nats = found.gain
+    show.detail(f"held-out gain: {nats[0]:+.5f} nats a turn ({nats[1]:+.5f} to {nats[2]:+.5f})")
     if not found.found:
-        typer.echo("No style found: the interval reaches 0, so the file holds the Elo alone.")
+        say("No style found: the interval is not above 0, so the file holds the Elo alone.")
+
+
+def _person_notes(
+    games: int, read: int | None, interval: tuple[float, float], known: tuple[float, float]
+) -> list[str]:
+    """What to know of the games and the interval of a person."""
+    lines = []
+    left = 0 if read is None else read - games
+    if left > 0:
+        has = "game has" if left == 1 else "games have"
+        lines.append(
+            f"{left:,} other {has} no turn that counts: from the ninth move on, within three pawns."
+        )
+    if any(math.isfinite(end) and not known[0] <= end <= known[1] for end in interval):
+        lines.append(
+            f"The interval goes beyond Elo {known[0]:.0f} to {known[1]:.0f}, which is what this "
+            "calibration knows: there it is carried on, not measured."
+        )
+    return lines
+
+
+def _percent(share: float) -> str:
+    return f"{round(100 * share, 1) + 0.0:+.1f} %"  # the sum makes 0.0 of -0.0
+
+
+def _interval_words(low: float, high: float) -> str:
+    """An interval of Elo in words; an end may have no bound."""
+    if math.isinf(low) and math.isinf(high):
+        return "these turns set it no bound"
+    if math.isinf(low) or math.isinf(high):
+        bound = f"{high:.0f} at most" if math.isinf(low) else f"{low:.0f} at least"
+        return f"95 % interval: {bound}"
+    return f"95 % interval {low:.0f} to {high:.0f}"

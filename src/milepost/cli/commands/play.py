@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import math
+from typing import Annotated, Any
 
 import typer
 
-from milepost.cli import options
+from milepost.cli import options, show
+from milepost.cli.help import Command
 
-_PLANS = (
-    "How the engine searches: bullet, blitz, quick or standard; deeper is better and slower "
-    "[default: quick, or the agent's]."
-)
-Elo = Annotated[float, typer.Option("--elo", help="Elo to play like.")]
+_PLANS = "How the engine searches: bullet, blitz, quick or standard; deeper is better and slower."
+_ELO, _GUESSED_ELO = 1800.0, 1500.0
+"""What play and guess go by, if no Elo is given."""
 Plan = Annotated[
     str | None,
     options.choice(
@@ -20,13 +20,7 @@ Plan = Annotated[
         ("bullet", "blitz", "quick", "standard"),
         help=_PLANS,
         listed=False,
-        show_default=False,
-    ),
-]
-Agent = Annotated[
-    str | None,
-    typer.Option(
-        "--agent", metavar="FILE", help="Play like one person: a file from milepost personify."
+        show_default="quick, or the agent's",
     ),
 ]
 Calibration = Annotated[
@@ -40,8 +34,23 @@ Calibration = Annotated[
 
 
 def play(
-    elo: Elo = 1800.0,
-    agent: Agent = None,
+    elo: Annotated[
+        float | None,
+        typer.Option(
+            "--elo",
+            metavar="NUMBER",
+            help="Elo to play like; not used with --agent.",
+            show_default=f"{_ELO:.0f}",
+        ),
+    ] = None,
+    agent: Annotated[
+        str | None,
+        typer.Option(
+            "--agent",
+            metavar="FILE",
+            help="Play like one person, at their Elo: a file from milepost personify.",
+        ),
+    ] = None,
     engine: options.Engine = None,
     plan: Plan = None,
     calibration: Calibration = None,
@@ -59,7 +68,14 @@ def play(
             listed=False,
         ),
     ] = "sample",
-    seed: Annotated[int, typer.Option("--seed", help="Seed; -1 picks one at random.")] = -1,
+    seed: Annotated[
+        int,
+        typer.Option(
+            "--seed",
+            help="-1: every game is another one. Else the first, second … game after the start is "
+            "the same each time, against the same moves.",
+        ),
+    ] = -1,
     form: Annotated[
         int,
         typer.Option(
@@ -87,9 +103,11 @@ def play(
     from milepost.play.loop import main
     from milepost.play.options import plan_of
 
+    _check_elo(elo, _ELO)
     plan = plan or plan_of(agent)
+    _note_own_elo(elo, agent)
     given = {
-        "UCI_Elo": str(round(elo)),
+        "UCI_Elo": str(round(_ELO if elo is None or agent is not None else elo)),
         "Plan": plan,
         "Choice": choice,
         "Seed": str(seed),
@@ -107,6 +125,19 @@ def play(
     raise typer.Exit(main(given, engine, bridge_help(engine, plan)))
 
 
+def _check_elo(elo: float | None, such_as: float) -> None:
+    from milepost.errors import InputError
+
+    if elo is not None and not math.isfinite(elo):
+        raise InputError(f"--elo: expected a number such as {such_as:.0f}, got {elo}")
+
+
+def _note_own_elo(elo: float | None, agent: str | None) -> None:
+    """Say that an Elo counts for nothing beside the agent of a person."""
+    if elo is not None and agent is not None:
+        show.note(f"Note: --elo {elo:g} is not used: the agent {agent} has an Elo of its own.")
+
+
 def check(given: dict[str, str]) -> None:
     """Refuse what a GUI could not set either; say which Elo a plan will play at."""
     from milepost.errors import InputError
@@ -119,6 +150,9 @@ def check(given: dict[str, str]) -> None:
         if name in given and option.read(given[name]) is None:
             wanted = " or ".join(option.choices) or option.kind
             raise InputError(f"{name}: expected {wanted}, got {given[name]!r}")
+        bounded = option.bounded(given[name]) if name in given and name != "UCI_Elo" else None
+        if bounded:
+            typer.echo(bounded, err=True)
     low, high = playing_range(plan)
     if not low <= elo <= high:
         nearest = min(max(elo, low), high)
@@ -136,40 +170,101 @@ def bridge_help(engine: str | None, plan: str) -> str:
     )
 
 
+_SHOWN_MOVES = 8
+
+
+class OfPosition(Command):
+    """A command whose argument is a position: a FEN has blanks, and many forget the quotes."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Say what to do where a FEN comes in pieces."""
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            said: Any = error
+            _, extra, words = getattr(said, "message", "").partition("unexpected extra argument")
+            if extra:
+                rest = words.rpartition("(")[2].rstrip(")")
+                first = next((typed for typed in args if "/" in typed), "FEN")
+                said.message = f'put the FEN in quotes: "{first} {rest}"'
+            raise
+
+
 def guess(
     position: Annotated[
         str, typer.Argument(metavar="FEN", help="The position; startpos is the starting position.")
     ],
-    elo: Annotated[float, typer.Option("--elo", help="Elo of the side to move.")] = 1500.0,
+    elo: Annotated[
+        float | None,
+        typer.Option(
+            "--elo",
+            metavar="NUMBER",
+            help="Elo of the side to move; not used with --agent.",
+            show_default=f"{_GUESSED_ELO:.0f}",
+        ),
+    ] = None,
     plan: Plan = None,
     engine: options.Engine = None,
     calibration: Calibration = None,
-    agent: Agent = None,
-    moves: Annotated[int, typer.Option("--top", min=1, help="How many moves to show.")] = 8,
+    agent: Annotated[
+        str | None,
+        typer.Option(
+            "--agent",
+            metavar="FILE",
+            help="Guess what one person would play, at their Elo: a file from milepost personify.",
+        ),
+    ] = None,
+    moves: Annotated[
+        int | None,
+        typer.Option(
+            "--top",
+            min=1,
+            metavar="N",
+            help="How many moves to show.",
+            show_default=f"{_SHOWN_MOVES}; in a table all",
+        ),
+    ] = None,
     form: options.Format = None,
     output: options.AnswerTable = None,
 ) -> None:
     """Show what humans of an Elo would play in a position."""
+    import polars as pl
+
     from milepost import api
     from milepost.errors import NoCalibrationError
-    from milepost.io.files import write_table
+    from milepost.io.files import STDOUT, format_of, write_table
 
+    _check_elo(elo, _GUESSED_ELO)
+    _note_own_elo(elo, agent)
+    if output is not None:
+        format_of(output, form)
+    asked = _GUESSED_ELO if elo is None else elo
     try:
         found = api.play.guess(
-            position, elo, plan=plan, engine=engine, calibration=calibration, agent=agent
+            position, asked, plan=plan, engine=engine, calibration=calibration, agent=agent
         )
     except NoCalibrationError as error:
         raise NoCalibrationError(f"{error}:\n{bridge_help(engine, plan or 'quick')}") from error
     if output is not None:
-        write_table(found.table, output, form=form, made=found.made)
+        # What is behind these digits is no more than rounding.
+        table = found.table.with_columns(
+            pl.col("probability").round_sig_figs(6), pl.col("value", "loss").round(4)
+        )
+        table = table.head(moves or len(table))
+        write_table(table, output, form=form, made=found.made)
+        if output != STDOUT:
+            unit = "move" if len(table) == 1 else "moves"
+            show.note(f"{len(table)} {unit} -> {output}")
+        _show_notes(found.notes)
         return
-    _show(found, moves)
+    _show(found, moves or _SHOWN_MOVES)
 
 
 _SOURCES = {
     "agent": "its agents for positions within three pawns",
     "decided": "agents for positions beyond three pawns",
     "technique": "the method that people learn against a bare king",
+    "solved": "an ending that is solved",
 }
 """Where the probabilities come from, in words."""
 
@@ -178,7 +273,6 @@ def _show(found: object, moves: int) -> None:
     import chess
 
     from milepost import api
-    from milepost.cli import show
 
     assert isinstance(found, api.guesses.Guess)
     board = chess.Board(found.position)
@@ -199,10 +293,15 @@ def _show(found: object, moves: int) -> None:
         f"Expected loss: {found.expected_loss:.2f} pawns."
     )
     typer.echo(f"{found.best_text}.")
-    for note in found.notes:
-        typer.echo(f"Note: {note}.")
+    _show_notes(found.notes)
     told = found.made["options"]
-    typer.echo(f"(calibration {told['calibration']}; {_SOURCES.get(found.source, found.source)})")
+    source = _SOURCES.get(found.source, found.source)
+    show.say(f"(calibration {told['calibration']}; {source})", prose=True)
+
+
+def _show_notes(notes: tuple[str, ...]) -> None:
+    for note in notes:
+        show.note(f"Note: {note}.", prose=True)
 
 
 def board_text(board: object) -> str:
