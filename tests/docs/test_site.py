@@ -77,3 +77,11 @@ def test_every_public_name_is_in_the_reference(site: Path) -> None:
     names = {name for name in dir(milepost) if not name.startswith("_")} - {"api", "history"}
     missing = {name for name in names if f'id="milepost.{name}"' not in reference}
     assert missing == set()
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/install.md"])
+def test_who_has_made_the_demo_is_told_where_the_command_is(page: str) -> None:
+    venv = re.search(r"^VENV := (\S+)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
+    assert venv is not None
+    after = (ROOT / page).read_text(encoding="utf-8").partition("make demo")[2]
+    assert f"`{venv[1]}/bin/milepost`" in after.partition("\n## ")[0]
