@@ -5,6 +5,7 @@ The engine is a made-up one, so that no Stockfish is needed and a run takes a se
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import subprocess
@@ -220,13 +221,18 @@ def test_compaction_and_merging_into_what_may_only_be_read(tmp_path: Path, disk:
 
 @pytest.fixture
 def ordinary_user() -> Iterator[None]:
-    """Root may write where the mode forbids it: be nobody for a while."""
-    root = os.geteuid() == 0
-    if root:
-        os.seteuid(_NOBODY)
-    yield
-    if root:
-        os.seteuid(0)
+    """Root may write where the mode forbids it: be nobody for a while, as far as files go.
+
+    ``setfsuid`` holds for this thread alone. ``seteuid`` would hold for the whole process, and so
+    for threads that other tests left behind.
+    """
+    if os.geteuid() == 0:
+        system = ctypes.CDLL(None)
+        system.setfsuid(_NOBODY)
+        yield
+        system.setfsuid(0)
+    else:
+        yield
 
 
 @pytest.fixture

@@ -74,6 +74,22 @@ def test_other_sets_and_splits_have_the_numbers_of_the_library(
     assert pl.read_parquet(io.BytesIO(parquet)).equals(expected)
 
 
+def test_the_queue_outlives_a_folder_that_cannot_be_read(
+    settings: Settings, few_games: bytes, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with make_client(replace(settings, folder=tmp_path / "bench")) as browser:
+        sets = tmp_path / "bench" / "sets"
+        sets.rename(tmp_path / "aside")
+        sets.write_text("no folder")
+        end = time.monotonic() + 20
+        while "cannot read its sets" not in caplog.text and time.monotonic() < end:
+            time.sleep(0.05)
+        assert caplog.text.count("cannot read its sets: NotADirectoryError") == 1
+        sets.unlink()
+        (tmp_path / "aside").rename(sets)
+        assert wait_for(browser, send(browser, few_games))["state"] == "done"
+
+
 def test_a_game_without_a_turn_to_rate_is_shown(client: TestClient, few_games: bytes) -> None:
     book = (
         b'\n[Event "Short"]\n[White "Ann"]\n[Black "Bob"]\n[Date "1852.??.??"]\n[Result "1-0"]\n\n'

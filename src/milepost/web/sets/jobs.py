@@ -36,6 +36,7 @@ class Jobs:
         self._ended = threading.Event()
         self._process: subprocess.Popen[bytes] | None = None
         self._running: str | None = None
+        self._cleaned: float | None = None
         self._thread = threading.Thread(target=self._loop, name="milepost-jobs", daemon=True)
 
     def begin(self) -> None:
@@ -132,20 +133,36 @@ class Jobs:
     # The thread
 
     def _loop(self) -> None:
-        cleaned = 0.0
+        troubled = False
         while not self._ended.is_set():
-            if time.monotonic() - cleaned > _CLEAN_SECONDS:
-                cleaned = time.monotonic()
-                self._clean()
-            chosen = self._next()
-            if chosen is None:
-                self._ended.wait(_LOOK_SECONDS)
-                continue
             try:
-                self._work(chosen)
+                worked = self._round()
             except OSError as error:
-                _log.error("a job failed: %s", type(error).__name__)
-                self._finish(chosen, "failed", error="the job could not be started")
+                # No more files to open, a folder that may not be read for a while: the queue
+                # looks again. A thread that died here would leave all jobs waiting for ever.
+                if not troubled:
+                    _log.error("the queue cannot read its sets: %s", type(error).__name__)
+                troubled, worked = True, False
+            else:
+                troubled = False
+            if not worked:
+                self._ended.wait(_LOOK_SECONDS)
+
+    def _round(self) -> bool:
+        """Clean if it is time, then work on the next set; false where none waits."""
+        if self._cleaned is None or time.monotonic() - self._cleaned > _CLEAN_SECONDS:
+            self._cleaned = time.monotonic()
+            self._clean()
+        chosen = self._next()
+        if chosen is None:
+            return False
+        try:
+            self._work(chosen)
+        except OSError as error:
+            _log.error("a job failed: %s", type(error).__name__)
+            self._running = None
+            self._finish(chosen, "failed", error="the job could not be started")
+        return True
 
     def _clean(self) -> None:
         for chosen in self._shelf.expired():
