@@ -33,7 +33,8 @@ from milepost.analysis.tablebases import Endgames, add_endgames
 from milepost.errors import EngineError, InputError, OutputError
 from milepost.games.load import read_games, read_turns
 from milepost.games.players.find import PlayerFinder
-from milepost.io.files import FORMATS, STDOUT, format_of, write_table, write_text
+from milepost.io.files import FORMATS, format_of, write_table, write_text
+from milepost.io.outputs import STDOUT
 from milepost.io.progress import Report
 from milepost.io.provenance import provenance
 from milepost.io.sources import Inputs, input_names

@@ -53,7 +53,8 @@ from milepost.games.selection.criteria import select_games as select_from
 from milepost.games.selection.events import event_kinds
 from milepost.games.stream import GameStream, Summary
 from milepost.games.turns.replay import BOOK_MOVES, attach_games, replay
-from milepost.io.files import STDOUT, TableWriter, format_of, read_table
+from milepost.io.files import TableWriter, format_of, read_table
+from milepost.io.outputs import is_stream
 from milepost.io.progress import Progress, Report
 from milepost.io.provenance import provenance
 from milepost.io.sources import STDIN, Inputs, Sources, find_sources, input_names
@@ -109,7 +110,7 @@ class Target:
     @property
     def errors_path(self) -> str | None:
         """Where the errors table goes."""
-        if self.errors is not None or self.output == STDOUT:
+        if self.errors is not None or is_stream(self.output):
             return self.errors
         return str(Path(self.output).with_suffix("")) + ".errors.csv"
 

@@ -26,6 +26,7 @@ from milepost.api.play import ELO, Bot
 from milepost.errors import EngineAnswerError, InputError, NoCalibrationError
 from milepost.games.positions import STARTPOS, board_from_text, why_no_move
 from milepost.io.files import write_bytes
+from milepost.io.outputs import refuse_stream
 from milepost.io.progress import Progress, Report
 from milepost.io.work import WorkFolder, run_tasks
 
@@ -330,7 +331,10 @@ def match(
     InputError
         If there are less than two contenders, one cannot be read, or the file holds other games,
         or more of this match than asked for; or no game can begin at the first position.
+    OutputError
+        If the output is no file: standard output, a device or a FIFO.
     """
+    refuse_stream(output, "a match keeps its games in its file, and goes on from there")
     known = read_contenders(contenders)
     games = whole_number("games", games, "a number of games from 1, such as 100")
     seed = whole_number("seed", seed, "a whole number from 0, such as 2011")
@@ -425,7 +429,7 @@ def _refuse_to_lose(output: str | Path, played: int, asked: int) -> None:
             "ask for as many or more, or give the games another file"
         )
     path = Path(output)
-    there = str(output) != "-" and path.is_file() and b"[Event " in path.read_bytes()
+    there = path.is_file() and b"[Event " in path.read_bytes()
     if there and not played:
         raise InputError(
             f"{output} holds other games, which would be lost: give this match another file, or "
@@ -443,7 +447,7 @@ def _played(output: str | Path, mark: str) -> dict[int, dict[str, str]]:
     Nothing is taken from a file with anything else in it: somebody has made it his own.
     """
     path = Path(output)
-    if str(output) == "-" or not path.is_file():
+    if not path.is_file():
         return {}
     games: dict[int, dict[str, str]] = {}
     text = path.read_text(encoding="utf-8", errors="replace")

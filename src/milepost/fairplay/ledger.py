@@ -24,8 +24,9 @@ from pathlib import Path
 from typing import Any
 
 from milepost.errors import InputError, OutputError
-from milepost.io.files import cannot_write, write_text
+from milepost.io.files import write_text
 from milepost.io.locks import locked
+from milepost.io.outputs import cannot_write
 
 NAME = "check-ledger.ndjson"
 """What the file is called."""

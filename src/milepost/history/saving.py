@@ -40,7 +40,8 @@ from milepost.history.models import (
 from milepost.history.result import History, Kept
 from milepost.history.sweeping import Sweeping
 from milepost.history.ttt.graph import Longs
-from milepost.io.files import cannot_write, make_folder, read_table, write_table, write_text
+from milepost.io.files import make_folder, read_table, write_table, write_text
+from milepost.io.outputs import cannot_write
 from milepost.io.suggest import did_you_mean
 from milepost.tables import CURVES
 

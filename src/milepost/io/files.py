@@ -7,7 +7,6 @@ made: inside the file for Parquet, in a ``.provenance.json`` beside it for the o
 from __future__ import annotations
 
 import bz2
-import errno
 import glob
 import json
 import os
@@ -22,11 +21,11 @@ import polars as pl
 
 from milepost.errors import InputError, OutputError, TableError
 from milepost.io.csvtext import csv_bytes, lists_from_text, times_from_text, unguarded
+from milepost.io.outputs import STDOUT, cannot_write, is_stream, refuse_kind
 from milepost.io.sources import plain_name
 from milepost.tables import Table
 
 FORMATS = ("parquet", "csv", "ndjson")
-STDOUT = "-"
 UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 """What reading a damaged file raises; a panic is what polars calls a mistake of its own."""
 _PARTIAL = ".partial"
@@ -61,6 +60,7 @@ class AtomicFile:
 
     What is written goes to `partial`, a hidden file beside it. Leaving a ``with`` block without an
     error puts it under its name; an error removes it, and a file that stood there before stays.
+    A link stays a link to the new file. A device or a FIFO is written to at once.
     """
 
     def __init__(self, target: Path, *, shown: Path | None = None):
@@ -72,15 +72,28 @@ class AtomicFile:
             The name to be.
         shown
             What an error message calls it, if not that.
+
+        Raises
+        ------
+        OutputError
+            If a folder, or something else that is no file, stands there.
         """
+        refuse_kind(target)
+        self._shown = shown or target
+        self.streams = is_stream(target)
+        """Whether what is written flows on at once: to replace a device would destroy it."""
+        if target.is_symlink() and not self.streams:
+            target = Path(os.path.realpath(target))
         self.target = target
         """The name to be; it may still be changed to another one in the same folder."""
-        self.partial = target.with_name(f".{target.name}.{os.getpid()}{_PARTIAL}")
+        hidden = target.with_name(f".{target.name}.{os.getpid()}{_PARTIAL}")
+        self.partial = target if self.streams else hidden
         """Where to write."""
-        self._shown = shown
 
     def commit(self) -> None:
         """Put what was written on the disk, and under its name."""
+        if self.streams:
+            return
         with self.partial.open("rb") as handle:
             os.fsync(handle.fileno())
         self.partial.replace(self.target)
@@ -91,6 +104,8 @@ class AtomicFile:
         Where nothing may be written, to remove what is not even there is an error of its own, which
         would hide the one that matters.
         """
+        if self.streams:
+            return
         with suppress(OSError):
             self.partial.unlink(missing_ok=True)
 
@@ -118,15 +133,7 @@ class AtomicFile:
         if error is not None:
             self.discard()
         if isinstance(error, OSError) and not isinstance(error, OutputError):
-            raise cannot_write(self._shown or self.target, error) from error
-
-
-def cannot_write(path: object, error: OSError) -> OutputError:
-    """Return the error for a file that the system does not let us write."""
-    folder = Path(str(path)).parent
-    if error.errno == errno.ENOENT and not folder.is_dir():
-        return OutputError(f"cannot write {path}: there is no folder {folder}; make it first")
-    return OutputError(f"cannot write {path}: {error.strerror or error}")
+            raise cannot_write(self._shown, error) from error
 
 
 def make_folder(folder: Path) -> None:
@@ -240,7 +247,8 @@ class TableWriter:
             if self._file:
                 self._handle.close()
                 self._file.commit()
-                if self._made is not None and self.form != "parquet":
+                inside = self.form == "parquet" or self._file.streams
+                if self._made is not None and not inside:
                     write_text(f"{self.path}.provenance.json", _as_json(self._made) + "\n")
         except BrokenPipeError:
             raise

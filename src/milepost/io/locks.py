@@ -16,7 +16,7 @@ from pathlib import Path
 
 import filelock
 
-from milepost.io.files import cannot_write
+from milepost.io.outputs import cannot_write
 
 _NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
 """What a file system without locks answers."""

@@ -25,8 +25,9 @@ import polars as pl
 
 from milepost import __version__
 from milepost.errors import WorkerError
-from milepost.io.files import cannot_write, make_folder
+from milepost.io.files import make_folder
 from milepost.io.locks import Lock
+from milepost.io.outputs import cannot_write, is_stream
 from milepost.io.processes import begin_worker, interrupts_held
 from milepost.io.sources import Readable, Source
 
@@ -59,15 +60,15 @@ class WorkFolder:
         Parameters
         ----------
         output
-            The file that the job makes; ``-`` (standard output) works in the temporary folder and
-            cannot be resumed.
+            The file that the job makes; one that makes a stream, such as standard output (``-``),
+            works in the temporary folder and cannot be resumed.
         identity
             What the shards depend on. Shards of a job with another identity are thrown away.
         resumable
             Whether an earlier run's shards may be used.
         """
         self.resumed = 0
-        self.kept = str(output) != "-"
+        self.kept = not is_stream(output)
         self._lock: Lock | None = None
         self._held: dict[int, Frames] = {}
         self._held_bytes = 0

@@ -40,7 +40,8 @@ from milepost.analysis.store.shards import (
     shard_problem,
 )
 from milepost.errors import InputError, OutputError
-from milepost.io.files import cannot_write, is_partial, make_folder, write_text
+from milepost.io.files import is_partial, make_folder, write_text
+from milepost.io.outputs import cannot_write
 from milepost.tables import EVALUATIONS
 
 __all__ = ["KEY", "EvaluationStore", "stored_position"]

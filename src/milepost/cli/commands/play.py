@@ -232,7 +232,8 @@ def guess(
 
     from milepost import api
     from milepost.errors import NoCalibrationError
-    from milepost.io.files import STDOUT, format_of, write_table
+    from milepost.io.files import format_of, write_table
+    from milepost.io.outputs import STDOUT
 
     _check_elo(elo, _GUESSED_ELO)
     _note_own_elo(elo, agent)

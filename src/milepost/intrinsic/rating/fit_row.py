@@ -27,6 +27,7 @@ from milepost.fit.agent import NotConvergedWarning, fit_agent
 from milepost.fit.result import FitResult
 from milepost.io.files import write_text
 from milepost.io.locks import locked
+from milepost.io.outputs import refuse_stream
 
 COLUMNS = (
     "filename", "Games", "Moves", "AvgElo", "MinElo", "MaxElo", "s", "c", "AE_e", "AE_a",
@@ -210,6 +211,7 @@ def _csv_text(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _read_text(path: Path) -> str:
+    refuse_stream(path, "a row is added to those in the file")
     try:
         return path.read_bytes().decode("utf-8")
     except FileNotFoundError:

@@ -1,0 +1,79 @@
+"""Outputs: what may be written to, and how it is told that something may not.
+
+A regular file is replaced when the new one is whole. A character device or a FIFO, such as a
+terminal or the null device, is written to as it is: to replace it would destroy it. Nothing else
+is written to.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+from milepost.errors import OutputError
+
+STDOUT = "-"
+
+
+def cannot_write(path: object, error: OSError) -> OutputError:
+    """Return the error for a file that the system does not let us write."""
+    folder = Path(str(path)).parent
+    if error.errno == errno.ENOENT and not folder.is_dir():
+        return OutputError(f"cannot write {path}: there is no folder {folder}; make it first")
+    return OutputError(f"cannot write {path}: {error.strerror or error}")
+
+
+def is_stream(path: str | Path) -> bool:
+    """Whether what is written there flows on: standard output, a character device or a FIFO.
+
+    Nothing can be put beside it, and nothing found in it again.
+    """
+    if str(path) == STDOUT:
+        return True
+    mode = _mode(path)
+    return mode is not None and (stat.S_ISCHR(mode) or stat.S_ISFIFO(mode))
+
+
+def refuse_kind(path: str | Path) -> None:
+    """Refuse to write to what is neither a regular file nor a stream.
+
+    Raises
+    ------
+    OutputError
+        If a folder, a disk or a socket stands there.
+    """
+    mode = _mode(path)
+    if mode is None or stat.S_ISREG(mode) or is_stream(path):
+        return
+    kind = "a folder" if stat.S_ISDIR(mode) else "a device, not a file"
+    raise OutputError(f"cannot write {path}: it is {kind}; give the name of a file")
+
+
+def refuse_stream(path: str | Path, why: str) -> None:
+    """Refuse to write to a stream where a job needs a file.
+
+    Parameters
+    ----------
+    path
+        The output.
+    why
+        What the job needs it for.
+
+    Raises
+    ------
+    OutputError
+        If it is a stream.
+    """
+    if is_stream(path):
+        name = "standard output" if str(path) == STDOUT else path
+        raise OutputError(f"cannot write to {name}: {why}; give the name of a file")
+
+
+def _mode(path: str | Path) -> int | None:
+    """What kind of thing stands under a name, links followed; None = nothing that can be seen."""
+    try:
+        return os.stat(path).st_mode  # noqa: PTH116 - names and paths alike
+    except (OSError, ValueError):
+        return None
