@@ -53,9 +53,9 @@ def test_logarithm_and_exponential_are_numpys_to_the_last_place_but_one() -> Non
 )
 def test_products_are_those_of_their_parts(data: Spreads) -> None:
     scale = Scale()
-    options, of_decisions, part_of, context_of = option_parts(
-        UTILITIES, data, scale, spare=LANES, rows=4
-    )
+    parts = option_parts(UTILITIES, data, scale)
+    options = parts.table(0, len(data.values), spare=LANES, rows=4)
+    of_decisions, part_of, context_of = parts.decisions, parts.row_of, parts.decision_row_of
     assert len(options) % 4 == 0
     assert not options[:, len(data.values) :].any()
     common = np.repeat(of_decisions, data.counts, axis=1)[context_of]

@@ -20,7 +20,7 @@ from milepost.choice.spreads import Ints, Spreads
 from milepost.errors import InputError, OutputError
 from milepost.fairplay import ledger, words
 from milepost.fairplay.deep.look import DeepTest
-from milepost.fairplay.evidence.standard_scores import correlation_text
+from milepost.fairplay.evidence.standard_scores import STEP, correlation_text
 from milepost.fairplay.exclusions import Variant, known_positions, sensitivity_variants
 from milepost.fairplay.full import FullTest, full_test
 from milepost.fairplay.given_ratings import (
@@ -37,8 +37,7 @@ from milepost.fairplay.screen import (
 )
 from milepost.games.rounds import round_number, round_numbers
 from milepost.intrinsic.calibration.calibration import Calibration
-from milepost.intrinsic.calibration.player_variation import own_agents
-from milepost.intrinsic.rating.likelihood_grid import climb
+from milepost.intrinsic.rating.likelihood_grid import climb_beside_own
 from milepost.intrinsic.rating.rate import own_elo
 from milepost.io.progress import Report
 from milepost.io.provenance import provenance
@@ -117,8 +116,14 @@ def check(
     if testable:
         path = chosen.map.path
         prepared = prepare(Spreads.from_table(rated.table), path.model)
-        ladder = climb(prepared, path, first=True)
-        agents = own_agents(prepared, path, own_elo(prepared.spreads, chosen), probabilities=True)
+        ladder, agents = climb_beside_own(
+            prepared,
+            path,
+            own_elo(prepared.spreads, chosen),
+            first=True,
+            probabilities=True,
+            nearby=(STEP, -STEP),
+        )
     # No other engine of the store joins the menu: honest players find moves of a deeper search
     # more often than agents that know the judge's values alone. The deep look reckons with that.
     board = make_board(rated.table, chosen, honest, ladder=ladder, prepared=prepared, agents=agents)

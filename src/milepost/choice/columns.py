@@ -26,6 +26,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -86,25 +88,50 @@ def option_features(names: Sequence[str], spreads: Spreads, scale: Scale) -> Flo
     return table
 
 
-def option_parts(
-    names: Sequence[str], spreads: Spreads, scale: Scale, *, spare: int = 0, rows: int = 1
-) -> tuple[Floats, Floats, Ints, Ints]:
-    """Return columns and products in two factors: one of the options, one of the decisions.
+@dataclass(frozen=True, eq=False)
+class OptionParts:
+    """Columns and products in two factors: one of the options, one of the decisions."""
+
+    rows: tuple[Floats, ...]
+    """The factors of the options, one column each, as they are: padding may say anything."""
+    decisions: Floats
+    """The factors of the decisions, one row each."""
+    row_of: Ints
+    """The factor of the options that each name has."""
+    decision_row_of: Ints
+    """The factor of the decisions that it has."""
+    worth: Floats
+    """The values of the options; -inf = padding."""
+
+    @cached_property
+    def padded(self) -> bool:
+        """Whether some option is padding."""
+        return bool(self.worth.min(initial=0.0) == -np.inf)
+
+    def table(self, first: int, last: int, *, spare: int = 0, rows: int = 1) -> Floats:
+        """Return the factors of some options that stand together, one row each; 0 for padding.
+
+        There are `spare` zeros behind the last option, and a multiple of `rows` rows, of which the
+        last ones are 0.
+        """
+        count = last - first
+        answer = np.empty((-(-len(self.rows) // rows) * rows, count + spare))
+        answer[:, count:] = 0.0
+        answer[len(self.rows) :] = 0.0
+        for row, column in enumerate(self.rows):
+            answer[row, :count] = column[first:last]
+        if self.padded and len(self.rows):
+            answer[:, :count][:, self.worth[first:last] == -np.inf] = 0.0
+        return answer
+
+
+def option_parts(names: Sequence[str], spreads: Spreads, scale: Scale) -> OptionParts:
+    """Return columns and products in two factors.
 
     Parameters
     ----------
     names, spreads, scale
         As for `option_features`.
-    spare
-        Zeros behind the last option.
-    rows
-        There is a multiple of so many rows of the options, the last ones 0.
-
-    Returns
-    -------
-    tuple
-        The factors of the options, one row each (0 for padding); those of the decisions; and the
-        rows of either that make each name.
 
     Raises
     ------
@@ -125,26 +152,24 @@ def option_parts(
                 of_decisions.setdefault(common, len(of_decisions)),
             )
         )
-    count = len(spreads.values)
-    options = np.empty((-(-len(of_options) // rows) * rows, count + spare))
-    options[:, count:] = 0.0
-    options[len(of_options) :] = 0.0
     known: dict[str, Floats] = {}
-    for parts, row in of_options.items():
+    rows = []
+    for parts in of_options:
         for part in parts:
             if part not in known:
                 known |= _columns(part, spreads, scale)
-        options[row, :count] = known[parts[0]] if parts else 1.0
+        row = known[parts[0]] if parts else np.ones(len(spreads.values))
         for part in parts[1:]:
-            options[row, :count] *= known[part]
-    if of_options and spreads.values.min(initial=0.0) == -np.inf:
-        options[:, :count][:, spreads.values == -np.inf] = 0.0
+            row = row * known[part]
+        rows.append(row)
     decisions = np.ones((max(len(of_decisions), 1), len(spreads)))
-    for parts, row in of_decisions.items():
+    for parts, at in of_decisions.items():
         for part in parts:
-            decisions[row] *= _of_decision(part, spreads, scale)
+            decisions[at] *= _of_decision(part, spreads, scale)
     pairs = np.array(which, dtype=np.int64).reshape(-1, 2)
-    return options, decisions, pairs[:, 0].copy(), pairs[:, 1].copy()
+    return OptionParts(
+        tuple(rows), decisions, pairs[:, 0].copy(), pairs[:, 1].copy(), spreads.values
+    )
 
 
 @kernel

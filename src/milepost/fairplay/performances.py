@@ -38,7 +38,7 @@ from milepost.fairplay.results.player_games import WHITE_ADVANTAGE, PlayerGames,
 from milepost.intrinsic.calibration.calibration import Calibration
 from milepost.intrinsic.calibration.player_variation import OwnAgents
 from milepost.intrinsic.rating.likelihood_grid import RUNGS, Ladder, climb
-from milepost.intrinsic.rating.splines import value_shares
+from milepost.intrinsic.rating.splines import value_shares, values_of_rows
 
 Bools = npt.NDArray[np.bool_]
 _EVERY = 4
@@ -274,7 +274,7 @@ class Performance:
         """What was chosen."""
         ladder = self.board.ladder
         return Chosen(
-            ladder.ln_chosen[self.rows] @ value_shares(ladder.rungs, self.nodes).T,
+            values_of_rows(ladder.ln_chosen, self.rows, value_shares(ladder.rungs, self.nodes)),
             self.board.helped_chosen[:, self.rows],
             hit=(self.board.spreads.chosen[self.rows] == 0) * 1.0,
             first=self.first,
@@ -284,7 +284,7 @@ class Performance:
     def first(self) -> FirstMoves:
         """How likely the judge's first move is at the nodes."""
         shares = value_shares(_FIRST_RUNGS, self.nodes)
-        log_odds = self.board.first_log_odds[self.rows] @ shares.T
+        log_odds = values_of_rows(self.board.first_log_odds, self.rows, shares)
         return FirstMoves(1 / (1 + np.exp(-log_odds)), self.turns.starts)
 
     @cached_property

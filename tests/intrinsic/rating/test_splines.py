@@ -11,6 +11,7 @@ from milepost.intrinsic.rating.splines import (
     slope_shares,
     slope_shares_at,
     value_shares,
+    values_of_rows,
 )
 
 X = np.arange(0.0, 4001.0, 100.0)
@@ -49,3 +50,13 @@ def test_many_rows_at_the_same_places_are_one_product() -> None:
     assert pytest.approx(spline.slope(AT), abs=1e-13) == ROWS @ slope_shares(X, AT).T
     for at in (-20.0, 0.0, 1234.5, 4000.0, 4100.0):
         assert slope_shares_at(X, at) == pytest.approx(slope_shares(X, at), abs=1e-15)
+
+
+def test_some_rows_at_the_same_places_are_the_product() -> None:
+    rng = np.random.default_rng(8)
+    table, places = rng.normal(0, 5, (30, 41)), rng.uniform(0, 4000, 17)
+    rows, shares = rng.integers(0, 30, 50), value_shares(np.arange(0.0, 4001.0, 100.0), places)
+    np.testing.assert_allclose(
+        values_of_rows(table, rows, shares), table[rows] @ shares.T, rtol=1e-12, atol=1e-12
+    )
+    assert values_of_rows(table, rows[:0], shares).shape == (0, 17)

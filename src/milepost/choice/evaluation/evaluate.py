@@ -25,7 +25,7 @@ from milepost.choice.evaluation.summaries import (
     summarise_targets,
 )
 from milepost.choice.model import ChoiceModel
-from milepost.choice.spreads import Floats, Ints
+from milepost.choice.spreads import Floats, Ints, Spreads
 
 __all__ = [
     "Evaluated",
@@ -120,7 +120,46 @@ def evaluate(
     ways = None if along is None else np.atleast_2d(np.asarray(along, dtype=np.float64))
     if ways is not None:
         size = 1
-    answer = Evaluated(
+    answer = empty_answer(
+        spreads,
+        size,
+        information=information,
+        probabilities=probabilities,
+        points=0 if up_grid is None else len(up_grid),
+    )
+    # One part a block, added up at the end: the sum does not depend on which thread was first.
+    slopes = np.zeros((-(-count // _BLOCK), *answer.up_slopes.shape))
+    delta = prepared.finite_delta
+    block: Callable[..., tuple[Ints, Floats, Floats, Floats]] = evaluate_block
+    if ways is not None and is_linear(model, prepared, rows, ways):
+        block = partial(linear_block, roots=roots)
+
+    def work(first: int, last: int) -> None:
+        bounds, ln_p, p, d_ln_p = block(model, prepared, rows, first, last, ways)
+        summarise(answer, spreads, first, last, ln_p, p, d_ln_p, delta, targets)
+        at = slice(first, last)
+        if information:
+            add_information(bounds, p, d_ln_p, answer.information[at])
+        if up_grid is not None:
+            part = slopes[first // _BLOCK]
+            expected_up_slopes(bounds, p, d_ln_p, spreads.weights[at], up_grid, part)
+
+    in_blocks(work, count, len(spreads.values), workers)
+    answer.up_slopes[:] = slopes.sum(axis=0)
+    return answer
+
+
+def empty_answer(
+    spreads: Spreads,
+    size: int,
+    *,
+    information: bool = False,
+    probabilities: bool = False,
+    points: int = 0,
+) -> Evaluated:
+    """Return room for what a model of `size` derivatives says; see `evaluate`."""
+    count = len(spreads)
+    return Evaluated(
         ln_chosen=np.empty(count),
         before=np.empty(count),
         d_ln_chosen=np.empty((count, size)),
@@ -133,63 +172,63 @@ def evaluate(
         d_error=np.empty((count, size)),
         information=np.zeros((count if information else 0, size, size)),
         probabilities=np.empty(len(spreads.values) if probabilities else 0),
-        up_slopes=np.zeros((0 if up_grid is None else len(up_grid), size)),
+        up_slopes=np.zeros((points, size)),
     )
-    # One part a block, added up at the end: the sum does not depend on which thread was first.
-    slopes = np.zeros((-(-count // _BLOCK), *answer.up_slopes.shape))
-    delta = prepared.finite_delta
-    block: Callable[..., tuple[Ints, Floats, Floats, Floats]] = evaluate_block
-    if ways is not None and is_linear(model, prepared, rows, ways):
-        block = partial(linear_block, roots=roots)
 
-    def work(first: int, last: int) -> None:
-        bounds, ln_p, p, d_ln_p = block(model, prepared, rows, first, last, ways)
-        at = slice(first, last)
-        options = slice(spreads.offsets[first], spreads.offsets[last])
-        if probabilities:
-            answer.probabilities[options] = p
-        summarise_choices(
+
+def summarise(
+    answer: Evaluated,
+    spreads: Spreads,
+    first: int,
+    last: int,
+    ln_p: Floats,
+    p: Floats,
+    d_ln_p: Floats,
+    delta: Floats,
+    targets: Floats | None = None,
+) -> None:
+    """Fill in what the probabilities of some decisions' options add up to.
+
+    `delta` are the scaled differences of all options, 0 for padding.
+    """
+    at = slice(first, last)
+    options = slice(spreads.offsets[first], spreads.offsets[last])
+    bounds = spreads.offsets[first : last + 1] - options.start
+    if len(answer.probabilities):
+        answer.probabilities[options] = p
+    summarise_choices(
+        bounds,
+        spreads.chosen[at],
+        ln_p,
+        p,
+        d_ln_p,
+        answer.ln_chosen[at],
+        answer.before[at],
+        answer.d_ln_chosen[at],
+        answer.d_before[at],
+    )
+    if targets is not None:
+        summarise_targets(
             bounds,
-            spreads.chosen[at],
+            targets[options],
             ln_p,
-            p,
             d_ln_p,
             answer.ln_chosen[at],
-            answer.before[at],
             answer.d_ln_chosen[at],
-            answer.d_before[at],
         )
-        if targets is not None:
-            summarise_targets(
-                bounds,
-                targets[options],
-                ln_p,
-                d_ln_p,
-                answer.ln_chosen[at],
-                answer.d_ln_chosen[at],
-            )
-        summarise_moments(
-            bounds,
-            delta[options],
-            ln_p,
-            p,
-            d_ln_p,
-            answer.first[at],
-            answer.error[at],
-            answer.error_squared[at],
-            answer.entropy[at],
-            answer.d_first[at],
-            answer.d_error[at],
-        )
-        if information:
-            add_information(bounds, p, d_ln_p, answer.information[at])
-        if up_grid is not None:
-            part = slopes[first // _BLOCK]
-            expected_up_slopes(bounds, p, d_ln_p, spreads.weights[at], up_grid, part)
-
-    in_blocks(work, count, len(spreads.values), workers)
-    answer.up_slopes[:] = slopes.sum(axis=0)
-    return answer
+    summarise_moments(
+        bounds,
+        delta[options],
+        ln_p,
+        p,
+        d_ln_p,
+        answer.first[at],
+        answer.error[at],
+        answer.error_squared[at],
+        answer.entropy[at],
+        answer.d_first[at],
+        answer.d_error[at],
+    )
 
 
 def ln_probabilities(
@@ -237,17 +276,22 @@ def probabilities_nearby(
 
 
 def in_blocks(
-    work: Callable[[int, int], None], count: int, options: int, workers: int | None = None
+    work: Callable[[int, int], None],
+    count: int,
+    options: int,
+    workers: int | None = None,
+    *,
+    block: int = _BLOCK,
 ) -> None:
     """Call `work` with the first and the last of each block of decisions, by threads if it pays."""
     threads = workers or (_CORES if options >= _WORTH_THREADS else 1)
-    blocks = [(at, min(at + _BLOCK, count)) for at in range(0, count, _BLOCK)]
+    blocks = [(at, min(at + block, count)) for at in range(0, count, block)]
     if threads == 1 or len(blocks) == 1:
         for first, last in blocks:
             work(first, last)
         return
     pool = _threads(threads)
-    for done in [pool.submit(work, *block) for block in blocks]:
+    for done in [pool.submit(work, *ends) for ends in blocks]:
         done.result()
 
 

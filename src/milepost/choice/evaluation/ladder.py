@@ -14,17 +14,19 @@ Other models are evaluated agent by agent.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 from milepost.choice.evaluation.climbing import TERMS, climb_decisions
 from milepost.choice.evaluation.evaluate import evaluate, in_blocks
 from milepost.choice.evaluation.linear import is_linear, linear_values, probability_table
-from milepost.choice.evaluation.numbers import ABREAST
+from milepost.choice.evaluation.numbers import ABREAST, OptionNumbers
 from milepost.choice.evaluation.prepared import Prepared
 from milepost.choice.model import C, ChoiceModel
-from milepost.choice.spreads import Floats
+from milepost.choice.spreads import Floats, Ints
 
 _NOISE = 1e-14
 """Directions that count less than this, beside the first, are rounding."""
@@ -58,9 +60,8 @@ def evaluate_ladder(
         Whether ln p of the first option is wanted; else there are no rows of it.
     """
     spreads = prepared.spreads
-    ln_chosen = np.empty((len(spreads), len(theta)))
-    information = np.empty_like(ln_chosen)
-    ln_first = np.empty_like(ln_chosen if first else ln_chosen[:0])
+    rungs = Rungs(model, theta, along, step)
+    ln_chosen, information, ln_first = rungs.room(len(spreads), first)
     if not len(spreads):
         return ln_chosen, information, ln_first
     if not is_linear(model, prepared, theta, along):
@@ -72,27 +73,83 @@ def evaluate_ladder(
                 with np.errstate(divide="ignore"):
                     ln_first[:, column] = np.log(said.first)
         return ln_chosen, information, ln_first
-    kappa = float(np.exp(theta[0, model.place("kappa")]))
-    start, table = probability_table(kappa)
-    curve, utilities, factors, unit = _factors(
-        model, kappa, theta.shape, theta.tobytes(), along.tobytes()
-    )
     numbers = prepared.numbers(float(np.exp(theta[0, C])))
-    # Only rows with a part whose factor some agents change go into the directions.
-    moving = np.flatnonzero(utilities[:, 1:].any(axis=1))
-    moving_rows = np.unique(numbers.part_of[moving] // ABREAST) * ABREAST
 
     def work(begin: int, end: int) -> None:
-        climb_decisions(
-            spreads.offsets[begin : end + 1], spreads.values, spreads.chosen[begin:end],
-            numbers.powers, numbers.parts, numbers.context[:, begin:end], numbers.part_of,
-            numbers.context_of, moving, moving_rows, curve, utilities, factors, step * unit,
-            kappa, start, table, ln_chosen[begin:end], information[begin:end], ln_first[begin:end],
-        )  # fmt: skip
+        here = replace(numbers, context=numbers.context[:, begin:end])
+        answers = [part[begin:end] for part in (ln_chosen, information, ln_first)]
+        bounds, chosen = spreads.offsets[begin : end + 1], spreads.chosen[begin:end]
+        rungs.climb(here, bounds, spreads.values, chosen, answers)
 
     in_blocks(work, len(spreads), len(spreads.values) * len(theta))
-    information *= unit**2
+    information *= rungs.unit**2
     return ln_chosen, information, ln_first
+
+
+class Rungs:
+    """Agents that follow one another, ready to be climbed where ln y is linear."""
+
+    def __init__(self, model: ChoiceModel, theta: Floats, along: Floats, step: float):
+        """Take them as `evaluate_ladder` does."""
+        self.model, self.theta, self.along, self.step = model, theta, along, step
+
+    @cached_property
+    def kappa(self) -> float:
+        """The blend of all the agents."""
+        return float(np.exp(self.theta[0, self.model.place("kappa")]))
+
+    @property
+    def unit(self) -> float:
+        """What slopes, and the root of the information, are to be multiplied by."""
+        return self._factors[3]
+
+    @cached_property
+    def _factors(self) -> tuple[Floats, Floats, Floats, float]:
+        theta, along = self.theta, self.along
+        return _factors(self.model, self.kappa, theta.shape, theta.tobytes(), along.tobytes())
+
+    @cached_property
+    def _moving(self) -> Ints:
+        """The utilities whose factor some agents change."""
+        return np.flatnonzero(self._factors[1][:, 1:].any(axis=1))
+
+    def room(self, count: int, first: bool) -> tuple[Floats, Floats, Floats]:
+        """Return room for what the agents say of so many decisions; see `evaluate_ladder`."""
+        agents = len(self.theta)
+        ln_first = np.empty((count if first else 0, agents))
+        return np.empty((count, agents)), np.empty((count, agents)), ln_first
+
+    def climb(
+        self,
+        numbers: OptionNumbers,
+        bounds: Ints,
+        worth: Floats,
+        chosen: Ints,
+        answers: Sequence[Floats],
+    ) -> None:
+        """Fill what is known of some decisions; the information is still to be scaled.
+
+        Parameters
+        ----------
+        numbers
+            Of the options, and in its context of just these decisions.
+        bounds
+            Where the decisions are in the numbers and in `worth`, the values of the options.
+        chosen
+            The choices.
+        answers
+            Room for ln p of the choices, the information, and ln p of the first options, if that is
+            wanted.
+        """
+        curve, utilities, factors, unit = self._factors
+        start, table = probability_table(self.kappa)
+        # Only rows with a part whose factor some agents change go into the directions.
+        moving_rows = np.unique(numbers.part_of[self._moving] // ABREAST) * ABREAST
+        climb_decisions(
+            bounds, worth, chosen, numbers.powers, numbers.parts, numbers.context,
+            numbers.part_of, numbers.context_of, self._moving, moving_rows, curve, utilities,
+            factors, self.step * unit, self.kappa, start, table, *answers,
+        )  # fmt: skip
 
 
 @lru_cache(maxsize=8)

@@ -31,7 +31,7 @@ from milepost.choice.evaluation.lockstep import (
     place_of,
     settle,
 )
-from milepost.choice.evaluation.numbers import LANES, add_rows, gather_factors
+from milepost.choice.evaluation.numbers import LANES, OptionNumbers, add_rows, gather_factors
 from milepost.choice.evaluation.prepared import Prepared
 from milepost.choice.model import BLEND, C, ChoiceModel, S
 from milepost.choice.ratios.blend import ln_ell, solve_blend
@@ -62,9 +62,11 @@ def is_linear(model: ChoiceModel, prepared: Prepared, theta: Floats, along: Floa
         return False
     if along is not None and along[:, fixed].any():
         return False
-    c = float(np.exp(theta[0, C]))
-    # Where u would be cut off, ln y is no longer linear in it.
-    return bool(c * (prepared.numbers(c).furthest - theta[:, S].min()) <= LARGEST_LN_U)
+    c, least = float(np.exp(theta[0, C])), float(theta[:, S].min())
+    # Where u would be cut off, ln y is no longer linear in it. Mostly a bound is enough to tell.
+    if c * (prepared.furthest_at_most - least) <= LARGEST_LN_U:
+        return True
+    return bool(c * (prepared.numbers(c).furthest - least) <= LARGEST_LN_U)
 
 
 def linear_values(
@@ -119,20 +121,56 @@ def linear_block(
         size = (max(len(rows), len(ways)), theta.shape[1])
         rows, ways = np.broadcast_to(rows, size), np.broadcast_to(ways, size)
     kappa = float(np.exp(rows[0, model.place("kappa")]))
-    start, table = probability_table(kappa)
     values, slopes = linear_values(model, kappa, rows, ways)
     numbers = prepared.numbers(float(np.exp(rows[0, C])))
-    count = options.stop - options.start
+    answer = solve_block(
+        numbers, (bounds, options.start), spreads.values, numbers.context[:, first:last], values,
+        slopes, kappa, None if roots is None else roots[first:last], logarithms=logarithms,
+    )  # fmt: skip
+    return bounds, *answer
+
+
+def solve_block(
+    numbers: OptionNumbers,
+    places: tuple[Ints, int],
+    worth: Floats,
+    context: Floats,
+    values: Floats,
+    slopes: Floats | None,
+    kappa: float,
+    roots: Floats | None,
+    *,
+    logarithms: bool = True,
+) -> tuple[Floats, Floats, Floats]:
+    """Return ln p, p and the derivative of ln p for decisions whose numbers are there.
+
+    Parameters
+    ----------
+    numbers, context
+        The numbers of the options, and those of just these decisions.
+    places, worth
+        The bounds of the decisions from 0, and where the first begins in the numbers and in
+        `worth`, the values of the options.
+    values, slopes
+        See `linear_values`.
+    kappa
+        The blend.
+    roots, logarithms
+        See `linear_block`.
+    """
+    bounds, begin = places
+    start, table = probability_table(kappa)
+    count = int(bounds[-1])
     p = np.empty(count)
     ln_p, slope = (np.empty(count if logarithms else 0) for _ in range(2))
     _solve_decisions(
-        bounds, options.start, spreads.values, numbers.powers, numbers.parts,
-        numbers.context[:, first:last], numbers.part_of, numbers.context_of, values,
+        bounds, begin, worth, numbers.powers, numbers.parts, context, numbers.part_of,
+        numbers.context_of, values,
         np.zeros((0, values.shape[1])) if slopes is None else slopes,
-        kappa, start, table, np.full(last - first, np.nan) if roots is None else roots[first:last],
+        kappa, start, table, np.full(len(bounds) - 1, np.nan) if roots is None else roots,
         ln_p, p, slope,
     )  # fmt: skip
-    return bounds, ln_p, p, slope[:, None]
+    return ln_p, p, slope[:, None]
 
 
 @lru_cache(maxsize=8)

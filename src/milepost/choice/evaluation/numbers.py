@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from milepost.choice.columns import option_parts
+from milepost.choice.columns import OptionParts, option_parts
 from milepost.choice.logarithms import exp, ln, ln_1_more
 from milepost.choice.scale import LOG, Scale, best_value, fill_gaps, most_options
 from milepost.choice.spreads import Floats, Ints, Spreads
@@ -43,6 +43,62 @@ class OptionNumbers:
     """The logarithm of the greatest difference."""
 
 
+@dataclass(frozen=True, eq=False)
+class NumbersInBlocks:
+    """What the numbers of one block of decisions after the other are made from.
+
+    Those of all decisions at once would take many times the room of the decisions, and be read from
+    far memory by whoever asks next.
+    """
+
+    spreads: Spreads
+    """The decisions, with values by depth."""
+    scale: Scale
+    """How differences are taken: by logarithm."""
+    wanted: Ints
+    """The places of the depths."""
+    c: float
+    """The power of the differences."""
+    parts: OptionParts
+    """The columns."""
+
+    def block(self, first: int, last: int) -> OptionNumbers:
+        """Return the numbers of some decisions that stand together; options count from theirs."""
+        spreads, scale, parts = self.spreads, self.scale, self.parts
+        assert spreads.depth_values is not None
+        begin, end = int(spreads.offsets[first]), int(spreads.offsets[last])
+        count = len(self.wanted)
+        powers = np.empty((-(-count // ABREAST) * ABREAST, end - begin + LANES))
+        powers[count:], powers[:, end - begin :] = 0.0, 0.0
+        greatest = _fill_powers(
+            spreads.offsets[first : last + 1],
+            spreads.values,
+            spreads.depth_values,
+            self.wanted,
+            scale.constant,
+            math.inf if scale.cap is None else scale.cap,
+            scale.tie_shift,
+            self.c,
+            powers,
+        )
+        return OptionNumbers(
+            powers,
+            parts.table(begin, end, spare=LANES, rows=ABREAST),
+            parts.decisions[:, first:last],
+            parts.row_of,
+            parts.decision_row_of,
+            _ln(greatest),
+        )
+
+
+def numbers_in_blocks(
+    spreads: Spreads, scale: Scale, depths: tuple[int, ...], utilities: tuple[str, ...], c: float
+) -> NumbersInBlocks:
+    """Return what makes the numbers of decisions; see `runs_in_vectors`."""
+    wanted = np.array([spreads.depths.index(depth) for depth in depths])
+    return NumbersInBlocks(spreads, scale, wanted, c, option_parts(utilities, spreads, scale))
+
+
 def option_numbers(
     spreads: Spreads,
     scale: Scale,
@@ -52,30 +108,39 @@ def option_numbers(
     ln_delta: Floats | None,
 ) -> OptionNumbers:
     """Return the numbers of decisions; `ln_delta` are ln δ, where they are there already."""
-    parts, context, part_of, context_of = option_parts(
-        utilities, spreads, scale, spare=LANES, rows=ABREAST
-    )
+    if ln_delta is None:
+        return numbers_in_blocks(spreads, scale, depths, utilities, c).block(0, len(spreads))
+    parts = option_parts(utilities, spreads, scale)
     count = len(depths) or 1
     powers = np.zeros((-(-count // ABREAST) * ABREAST, len(spreads.values) + LANES))
-    if ln_delta is None:
-        assert spreads.depth_values is not None
-        greatest = _fill_powers(
-            spreads.offsets,
-            spreads.values,
-            spreads.depth_values,
-            np.array([spreads.depths.index(depth) for depth in depths]),
-            scale.constant,
-            math.inf if scale.cap is None else scale.cap,
-            scale.tie_shift,
-            c,
-            powers,
-        )
-    else:
-        real = spreads.values > -np.inf
-        greatest = float(np.exp(ln_delta.max(initial=-np.inf, where=real[:, None])))
-        powers[:count, :-LANES] = np.where(real, np.exp(c * ln_delta.T), 0.0)
-    furthest = math.log(greatest) if greatest > 0.0 else -math.inf
-    return OptionNumbers(powers, parts, context, part_of, context_of, furthest)
+    real = spreads.values > -np.inf
+    greatest = float(np.exp(ln_delta.max(initial=-np.inf, where=real[:, None])))
+    powers[:count, :-LANES] = np.where(real, np.exp(c * ln_delta.T), 0.0)
+    return OptionNumbers(
+        powers,
+        parts.table(0, len(spreads.values), spare=LANES, rows=ABREAST),
+        parts.decisions,
+        parts.row_of,
+        parts.decision_row_of,
+        _ln(greatest),
+    )
+
+
+def _ln(greatest: float) -> float:
+    return math.log(greatest) if greatest > 0.0 else -math.inf
+
+
+def furthest_at_most(spreads: Spreads, scale: Scale) -> float:
+    """Return what the logarithm of a difference by depth, on the log scale, cannot exceed."""
+    assert spreads.depth_values is not None
+    ends = []
+    for values in (spreads.values, spreads.depth_values):
+        # What is not known at a depth is NaN, which these leave out.
+        low = float(np.fmin.reduce(values, axis=None, initial=0.0))
+        if low == -math.inf:
+            low = float(np.fmin.reduce(values, axis=None, initial=0.0, where=values > -math.inf))
+        ends += [-low, float(np.fmax.reduce(values, axis=None, initial=0.0))]
+    return _ln(max(2.0 * math.log1p(max(ends) / scale.constant), scale.tie_shift))
 
 
 def runs_in_vectors(scale: Scale, spreads: Spreads) -> bool:
@@ -95,8 +160,11 @@ def _fill_powers(
     c: float,
     powers: Floats,
 ) -> float:
-    """Fill δ^c of the log scale at the depths wanted, as `milepost.choice.scale` has δ."""
-    depths = depth_values.shape[1]
+    """Fill δ^c of the log scale at the depths wanted, as `milepost.choice.scale` has δ.
+
+    The first column of `powers` is the first option of the first decision.
+    """
+    depths, begin = depth_values.shape[1], offsets[0]
     most = most_options(offsets) + LANES
     filled, delta = np.zeros((depths, most)), np.zeros((len(wanted), most))
     greatest = 0.0
@@ -116,7 +184,7 @@ def _fill_powers(
                     if filled[depth, i] == best:
                         delta[row, i] = tie_shift
             greatest = max(greatest, best_value(delta, row, size))
-            _raise(delta, row, width, c, powers[row, start : start + width])
+            _raise(delta, row, width, c, powers[row, start - begin : start - begin + width])
     return greatest
 
 

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from milepost.choice.columns import option_features
-from milepost.choice.evaluation.numbers import OptionNumbers, option_numbers, runs_in_vectors
+from milepost.choice.evaluation.numbers import (
+    NumbersInBlocks,
+    OptionNumbers,
+    furthest_at_most,
+    numbers_in_blocks,
+    option_numbers,
+    runs_in_vectors,
+)
 from milepost.choice.model import ChoiceModel
 from milepost.choice.scale import (
     Scale,
@@ -70,6 +78,19 @@ class Prepared:
                 self.spreads, self.scale, self.depths, self.utilities, c, ln_delta
             )
         return self._numbers[c]
+
+    def numbers_in_blocks(self, c: float) -> NumbersInBlocks | None:
+        """Return what makes them block by block; None = only all at once."""
+        if not self.depths or not runs_in_vectors(self.scale, self.spreads):
+            return None
+        return numbers_in_blocks(self.spreads, self.scale, self.depths, self.utilities, c)
+
+    @cached_property
+    def furthest_at_most(self) -> float:
+        """What the logarithm of the greatest difference cannot exceed; inf = that is not known."""
+        if not self.depths or not runs_in_vectors(self.scale, self.spreads):
+            return math.inf
+        return furthest_at_most(self.spreads, self.scale)
 
     @cached_property
     def finite_delta(self) -> Floats:

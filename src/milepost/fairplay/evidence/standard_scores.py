@@ -32,7 +32,7 @@ from milepost.kernels import kernel
 
 FIGURES = ("match", "error", "likelihood")
 """The three figures; all rise with skill."""
-_STEP = 25.0
+STEP = 25.0
 """Derivatives by the rating are taken over so many points to either side."""
 _LEAST_LN = -50.0
 
@@ -82,7 +82,8 @@ def turn_scores(
     own
         The player's rating, for each decision.
     agents
-        What they said of just this, probabilities included, if they were asked.
+        What they said of just this, probabilities included, if they were asked; best with those of
+        agents `STEP` points above and below.
     """
     spreads = prepared.spreads
     if agents is None:
@@ -91,17 +92,19 @@ def turn_scores(
     with np.errstate(divide="ignore"):
         ln_p = np.maximum(np.log(p), _LEAST_LN)
     above, below = (
-        probabilities_nearby(
+        agents.nearby[step]
+        if step in agents.nearby
+        else probabilities_nearby(
             path.model, prepared, path.theta(agents.ratings + step)[agents.which], agents.roots
         )
-        for step in (_STEP, -_STEP)
+        for step in (STEP, -STEP)
     )
     turns = len(spreads)
     chosen, expected, slope = (np.empty((turns, 3)) for _ in range(3))
     covariance = np.empty((turns, 3, 3))
     delta = prepared.finite_delta
     _fill_figures(
-        spreads.offsets, spreads.chosen, delta, ln_p, p, above, below, 2 * _STEP,
+        spreads.offsets, spreads.chosen, delta, ln_p, p, above, below, 2 * STEP,
         chosen, expected, covariance, slope,
     )  # fmt: skip
     return TurnScores(

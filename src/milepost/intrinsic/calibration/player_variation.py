@@ -268,6 +268,8 @@ class OwnAgents:
     """What they say; derivatives are by the rating."""
     roots: Floats
     """What shortens the work for agents nearby; see `probabilities_nearby`."""
+    nearby: Mapping[float, Floats] = field(default_factory=dict)
+    """Probability of every option for agents so many points from them, where it was asked for."""
 
 
 def own_agents(

@@ -17,9 +17,11 @@ import numpy.typing as npt
 
 from milepost.choice.evaluation.evaluate import Prepared, evaluate, prepare
 from milepost.choice.evaluation.ladder import evaluate_ladder
+from milepost.choice.evaluation.together import PlacedAgents, evaluate_together
 from milepost.choice.spreads import Floats, Ints, Spreads
 from milepost.errors import InputError
 from milepost.intrinsic.calibration.paths import AgentPath
+from milepost.intrinsic.calibration.player_variation import OwnAgents
 from milepost.intrinsic.rating.splines import EvenSpline, slope_shares
 from milepost.kernels import kernel
 
@@ -157,6 +159,64 @@ def climb(
         spreads.groups,
         ln_first if first else None,
     )
+
+
+def climb_beside_own(
+    prepared: Prepared,
+    path: AgentPath,
+    own: Floats,
+    rungs: Floats = RUNGS,
+    *,
+    first: bool = False,
+    probabilities: bool = False,
+    nearby: Sequence[float] = (),
+) -> tuple[Ladder, OwnAgents]:
+    """Work out a ladder and what agents of the players' own Elo say, in one go over the decisions.
+
+    Parameters
+    ----------
+    prepared, path, rungs, first
+        As for `climb`.
+    own, probabilities
+        As for `milepost.intrinsic.calibration.player_variation.own_agents`.
+    nearby
+        By how many points others differ from the agents of the own Elo, whose probabilities are
+        wanted too.
+
+    Raises
+    ------
+    InputError
+        If the decisions have no values by depth and the agents need them.
+    """
+    spreads = prepared.spreads
+    _check_depths(spreads, path)
+    # Many decisions, few players.
+    ratings, which = np.unique(own, return_inverse=True)
+    said = evaluate_together(
+        path.model,
+        prepared,
+        path.theta(rungs),
+        path.slope(rungs),
+        PlacedAgents(
+            path.theta(ratings),
+            path.slope(ratings),
+            which,
+            tuple(path.theta(ratings + apart) for apart in nearby),
+        ),
+        step=float(rungs[1] - rungs[0]),
+        first=first,
+        probabilities=probabilities,
+    )
+    ladder = Ladder(
+        rungs,
+        said.ln_chosen,
+        said.information,
+        spreads.weights,
+        spreads.groups,
+        said.ln_first if first else None,
+    )
+    others = dict(zip(nearby, said.nearby, strict=True))
+    return ladder, OwnAgents(ratings, which, said.said, said.roots, others)
 
 
 def climb_at_once(spreads: Spreads, path: AgentPath, rungs: Floats = RUNGS) -> Ladder:

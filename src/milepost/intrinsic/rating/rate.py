@@ -32,7 +32,7 @@ from milepost.intrinsic.calibration.player_variation import (
 )
 from milepost.intrinsic.rating.groupings import add_groups, columns_needed, in_order
 from milepost.intrinsic.rating.interval import Estimate, GameSums, Shares, estimate_games
-from milepost.intrinsic.rating.likelihood_grid import Ladder, climb
+from milepost.intrinsic.rating.likelihood_grid import Ladder, climb_beside_own
 from milepost.intrinsic.rating.older_methods import estimate_by_reading
 from milepost.io.progress import Progress, Report
 from milepost.tables import RATINGS, as_frame
@@ -244,7 +244,9 @@ def _see(
         prepared = prepare(Spreads.from_table(frame, least_depths=depths), path.model)
     spreads = prepared.spreads
     if ladder is None and calibration.map.reading == "likelihood":
-        ladder = climb(prepared, path)
+        rating = own_elo(spreads, calibration)
+        ladder, agents = climb_beside_own(prepared, path, rating)
+        own = at_own_elo(prepared, path, rating, agents=agents)
     if own is None:
         own = at_own_elo(prepared, path, own_elo(spreads, calibration))
     # With a ladder the values are enough: what else the decisions bring need not be kept.

@@ -12,6 +12,8 @@ from functools import cache, lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from milepost.kernels import vector_kernel
+
 Floats = npt.NDArray[np.float64]
 
 
@@ -81,6 +83,28 @@ def value_shares(x: Floats, at: npt.ArrayLike) -> Floats:
     """
     shares: Floats = _unit_spline(float(x[0]), float(x[1] - x[0]), len(x))(at).T
     return shares
+
+
+def values_of_rows(table: Floats, rows: npt.NDArray[np.int64], shares: Floats) -> Floats:
+    """Return the values of the splines through some rows of a table, rows × places.
+
+    As ``table[rows] @ shares.T`` with `value_shares`; but the library for products of matrices
+    would start threads for it, and these take longer to meet than the product does.
+    """
+    answer = np.zeros((len(rows), len(shares)))
+    _add_products(table, rows, np.ascontiguousarray(shares.T), answer)
+    return answer
+
+
+@vector_kernel
+def _add_products(
+    table: Floats, rows: npt.NDArray[np.int64], shares: Floats, answer: Floats
+) -> None:
+    for t in range(len(rows)):
+        for k in range(len(shares)):
+            value = table[rows[t], k]
+            for n in range(shares.shape[1]):
+                answer[t, n] += value * shares[k, n]
 
 
 def slope_shares_at(x: Floats, at: float) -> Floats:
