@@ -8,7 +8,7 @@ out, with their players' keys.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -29,7 +29,7 @@ from milepost.games.pgn.blocks import (
 from milepost.games.pgn.readers import NAME_ROWS, errors_table
 from milepost.games.players.resolve import NameCounts, resolve_players, with_keys
 from milepost.games.players.spellings import Spellings
-from milepost.io.files import STDOUT
+from milepost.io.outputs import STDOUT
 from milepost.io.progress import Report
 from milepost.io.sources import Inputs, find_sources, plain_name
 from milepost.io.work import Frames, WorkFolder, run_tasks, source_identity
@@ -249,9 +249,9 @@ class GameStream:
             games = with_keys(games, self.players, spellings)
             kept = pl.Series([True]).new_from_index(0, len(games))
             dropped = []
-            if self._dropped and not self._keep_duplicates:
-                dropped = [row for row in range(len(games)) if place + row in self._dropped]
-                kept = kept.scatter(dropped, False)
+            if not self._keep_duplicates:
+                dropped = _rows_of(self._dropped, place, len(games))
+                kept = kept.scatter(dropped, False) if dropped else kept
             self.summary.kept += len(games) - len(dropped)
             place += len(games)
             yield Piece(games, kept, partial(self._folder.get, number))
@@ -277,24 +277,22 @@ class GameStream:
             if not self._dropped:
                 continue
             games = self._folder.get(number, "games")
+            for row in _rows_of(wanted, place, len(games)):
+                firsts[place + row] = (games["source"][row], games["line"][row])
             rows = []
-            for row in range(len(games)):
-                here = place + row
-                if here in wanted:
-                    firsts[here] = (games["source"][row], games["line"][row])
-                if here in self._dropped:
-                    first, rule = self._dropped[here]
-                    source, line = firsts[first]
-                    what = "kept" if self._keep_duplicates else "left out"
-                    rows.append(
-                        {name: games[name][row] for name in ("source", "line", "white", "black")}
-                        | {name: games[name][row] for name in ("event", "date")}
-                        | {
-                            "kind": "duplicate",
-                            "reason": f"{what}: same game ({rule}) as {source} line {line}",
-                            "plies_kept": games["plies"][row] if "plies" in games.columns else None,
-                        }
-                    )
+            for row in _rows_of(self._dropped, place, len(games)):
+                first, rule = self._dropped[place + row]
+                source, line = firsts[first]
+                what = "kept" if self._keep_duplicates else "left out"
+                rows.append(
+                    {name: games[name][row] for name in ("source", "line", "white", "black")}
+                    | {name: games[name][row] for name in ("event", "date")}
+                    | {
+                        "kind": "duplicate",
+                        "reason": f"{what}: same game ({rule}) as {source} line {line}",
+                        "plies_kept": games["plies"][row] if "plies" in games.columns else None,
+                    }
+                )
             if rows:
                 yield errors_table(rows)
             place += len(games)
@@ -302,3 +300,11 @@ class GameStream:
     def all_errors(self) -> pl.DataFrame:
         """Return the errors as one table."""
         return pl.concat([ERRORS.empty(), *self.errors()])
+
+
+def _rows_of(places: Collection[int], first: int, count: int) -> list[int]:
+    """Which of some places in the order of all games lie in a stretch, as rows of it, in order."""
+    # Through the fewer of both: mostly the places, but with many stretches their own rows.
+    if len(places) < count:
+        return sorted(place - first for place in places if first <= place < first + count)
+    return [row for row in range(count) if first + row in places]

@@ -372,3 +372,16 @@ def test_comment_state_can_be_carried_from_part_to_part(
 ) -> None:
     head, tail = (b"".join(line + b"\n" for line in part) for part in (first, second))
     assert comment_is_open(tail, inside=comment_is_open(head)) == comment_is_open(head + tail)
+
+
+@given(
+    st.binary(max_size=30).map(lambda data: bytes(b"{} a"[byte % 4] for byte in data)), st.data()
+)
+def test_open_braces_sought_from_behind_are_those_of_all_braces(
+    text: bytes, data: st.DataObject
+) -> None:
+    places = st.lists(st.integers(0, len(text)), min_size=1, max_size=5).map(sorted)
+    positions = np.array(data.draw(places), dtype=np.int64)
+    letters = np.frombuffer(text, dtype=np.uint8)
+    is_open = boundaries._brace_open(letters, positions).any()
+    assert boundaries._any_brace_open(text, positions) == is_open

@@ -122,17 +122,18 @@ def _find_plain_games(  # noqa: PLR0911 - each return names one thing that is no
     if not is_blank[: tags[0]].all():
         return None
     tag_starts = line_starts[tags]
-    if not _is_alphanumeric(data[np.minimum(tag_starts + 1, len(data) - 1)]).all():
+    second = data[np.minimum(tag_starts + 1, len(data) - 1)]
+    if not _is_alphanumeric(second).all():
         return None
     begins = np.concatenate(([True], np.diff(tags) != 1))
     first_lines = tags[begins]
     starts = line_starts[first_lines]
-    comment_open = b"{" in text and bool(_brace_open(data, starts).any())
-    if len(_event_tags(data, starts)) != len(starts) or comment_open:
+    # The first tag of each game is an Event tag, and no other one is.
+    if not np.array_equal(_event_tags(data, tag_starts[second == 0x45]), starts):
         return None
-    if len(_event_tags(data, tag_starts)) != len(starts):
+    if b"{" in text and _any_brace_open(text, starts):
         return None
-    if np.count_nonzero(data == 0x5B) != len(tags) and len(_inner_tags(data, line_starts)):
+    if _may_have_inner_tags(data, len(tags)) and len(_inner_tags(data, line_starts)):
         return None
 
     # Behind the last tag line of each game: perhaps one blank line, then movetext.
@@ -224,6 +225,13 @@ def _event_tags(data: NDArray[np.uint8], positions: Positions) -> Positions:
     return np.asarray(positions[(behind == 0x20) | (behind == 0x09)])
 
 
+def _may_have_inner_tags(data: NDArray[np.uint8], tags: int) -> bool:
+    """Whether some bracket neither begins one of the tag lines nor a command, as in ``[%clk``."""
+    is_bracket = data == 0x5B
+    others = np.count_nonzero(is_bracket) - tags
+    return bool(others) and others != np.count_nonzero(is_bracket[:-1] & (data[1:] == 0x25))
+
+
 def _inner_tags(data: NDArray[np.uint8], line_starts: Positions) -> Positions:
     """Where a bracket and a letter stand in the middle of a line, behind ``]`` or a result."""
     positions = np.flatnonzero(data[:-1] == 0x5B)
@@ -281,6 +289,20 @@ def _brace_open(data: NDArray[np.uint8], positions: Positions) -> NDArray[np.boo
         return np.zeros(len(positions), dtype=np.bool_)
     found = np.searchsorted(braces, positions) - 1
     return np.asarray((found >= 0) & (data[braces[np.maximum(found, 0)]] == 0x7B))
+
+
+def _any_brace_open(text: bytes, positions: Positions) -> bool:
+    """Whether `_brace_open` holds for any of some ascending positions.
+
+    Most games have many braces, of which only the last one counts: it is sought from behind.
+    """
+    before = 0
+    for here in positions.tolist():
+        last_shut = text.rfind(b"}", before, here)
+        if text.find(b"{", max(last_shut, before), here) >= 0:
+            return True
+        before = here
+    return False
 
 
 def _begins_game(

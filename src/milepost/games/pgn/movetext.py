@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import re
+from bisect import bisect_right
 
 import chess
 import numpy as np
@@ -157,12 +158,9 @@ def last_move_numbers(block: Block) -> Positions:
         return found
     numbers = _numbers_in_tails(data, block.movetexts, ends)
     # Comments and variations hold numbers of their own.
-    careful = _hold(text, data, block, b"(") | _hold(text, data, block, b";")
+    careful = _hold(block, b"(") | _hold(block, b";")
     careful |= block.tag_starts is None  # lines of remarks: a plain block has none
-    commented = np.zeros(len(block), dtype=np.bool_)
-    if b"{" in text:
-        braces = np.append(np.flatnonzero(data == 0x7B), len(data))
-        commented = braces[np.searchsorted(braces, block.movetexts)] < ends
+    commented = _hold(block, b"{")
     for game in np.flatnonzero((numbers < 0) | careful | commented).tolist():
         begin, end = int(block.movetexts[game]), int(ends[game])
         number = None
@@ -172,13 +170,20 @@ def last_move_numbers(block: Block) -> Positions:
     return numbers
 
 
-def _hold(text: bytes, data: NDArray[np.uint8], block: Block, mark: bytes) -> NDArray[np.bool_]:
+def _hold(block: Block, mark: bytes) -> NDArray[np.bool_]:
     """Which games hold a mark in their movetext."""
     result = np.zeros(len(block), dtype=np.bool_)
-    if mark in text:
-        places = np.flatnonzero(data == mark[0])
-        games = np.maximum(np.searchsorted(block.starts, places, side="right") - 1, 0)
-        result[games[places >= block.movetexts[games]]] = True
+    place = block.text.find(mark)
+    if place < 0:
+        return result
+    starts, movetexts = block.starts.tolist(), [*block.movetexts.tolist(), len(block.text)]
+    # From game to game, since most games hold none, and the others hold many.
+    while place >= 0:
+        game = max(bisect_right(starts, place) - 1, 0)
+        if place >= movetexts[game]:
+            result[game] = True
+            game += 1
+        place = block.text.find(mark, movetexts[game])
     return result
 
 
@@ -188,7 +193,8 @@ def _numbers_in_tails(data: NDArray[np.uint8], begins: Positions, ends: Position
     long_enough = np.flatnonzero(ends - begins > _TAIL)
     if not len(long_enough):
         return numbers
-    tails = np.lib.stride_tricks.sliding_window_view(data, _TAIL)[ends[long_enough] - _TAIL]
+    windows = np.ndarray((len(data) - _TAIL + 1,), dtype=f"V{_TAIL}", buffer=data, strides=(1,))
+    tails = windows[ends[long_enough] - _TAIL].view(np.uint8).reshape(-1, _TAIL)
     is_dot = tails == 0x2E
     dot = _TAIL - 1 - np.argmax(is_dot[:, ::-1], axis=1)
     rows = np.arange(len(tails))

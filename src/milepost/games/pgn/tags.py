@@ -193,52 +193,60 @@ def _plain_values(
     text, games = block.text, len(block)
     data = np.frombuffer(text, dtype=np.uint8)
     ends = line_ends - (data[line_ends - 1] == 0x0D)
-    game = _game_of(block.starts, line_starts)
+    first_lines = np.searchsorted(line_starts, block.starts)
+    game = np.repeat(np.arange(games), np.diff(first_lines, append=len(line_starts)))
     closed = (data[ends - 1] == 0x5D) & (data[ends - 2] == 0x22)
-    odd[game[~closed]] = True
+    if not closed.all():
+        odd[game[~closed]] = True
     # At the very end of the text there may be no room for a name, a quote and eight bytes to read.
-    odd[game[line_starts > len(text) - _LONGEST_HEAD]] = True
+    odd[game[np.searchsorted(line_starts, len(text) - _LONGEST_HEAD, side="right") :]] = True
     if b"\t" in text:
         odd[:] = True
-    number = _names_at(text, line_starts, names)
-    found = np.flatnonzero(number >= 0)
-    number, game = number[found], game[found]
+    found, number = _named_lines(text, line_starts, names)
+    game = game[found]
     sizes = np.array([len(name) for name in names], dtype=np.int64)
     quotes = np.minimum(line_starts[found] + sizes[number] + 2, len(text) - 1)
     begins, ends, cells = quotes + 1, ends[found] - 2, number * games + game
-    plain = (data[begins - 1] == 0x22) & (ends >= begins)
-    odd[game[~plain]] = True
-
-    ends = np.maximum(ends, begins)
-    if len(cells) and np.bincount(cells).max() > 1:
-        odd[game[np.bincount(cells)[cells] > 1]] = True  # a tag given twice: told by `parse_tags`
+    plain = (data[quotes] == 0x22) & (ends >= begins)
+    if not plain.all():
+        odd[game[~plain]] = True
+        ends = np.maximum(ends, begins)
     place = np.full(games * len(names), -1, dtype=np.int64)
-    place[cells] = np.arange(len(found)) * 2
+    place[cells] = np.arange(0, 2 * len(found), 2)
+    if np.count_nonzero(place >= 0) < len(found):
+        odd[game[np.bincount(cells)[cells] > 1]] = True  # a tag given twice: told by `parse_tags`
     offsets = np.empty(2 * len(found) + 2, dtype=np.int64)
     offsets[0:-2:2], offsets[1:-2:2] = begins, ends
     offsets[-2:] = len(text)
     return _taken(text, offsets, place)
 
 
-def _names_at(text: bytes, line_starts: Positions, names: Sequence[str]) -> Positions:
-    """Return which of the names each tag line begins with, and a blank behind it; -1 = none."""
+def _named_lines(
+    text: bytes, line_starts: Positions, names: Sequence[str]
+) -> tuple[Positions, Positions]:
+    """Return which tag lines begin with one of the names and a blank, and with which name."""
     wanted = [f"{name} ".encode("ascii") for name in names]
     # Of each line eight letters, or those up to the first blank, are sought among all names.
     heads = np.array([int.from_bytes(name[:8], "little") for name in wanted], dtype=np.uint64)
     order = np.argsort(heads)
+    heads = heads[order]
     words = _words(text, line_starts + 1)
     other = words ^ _BLANKS
     marks = (other - _ONES) & ~other & _HIGH_BITS
     words &= ((marks & (~marks + np.uint64(1))) << np.uint64(1)) - np.uint64(1)
-    places = np.minimum(np.searchsorted(heads[order], words), len(wanted) - 1)
-    numbers = np.where(heads[order][places] == words, order[places], -1)
+    places = np.searchsorted(heads, words)
+    lines = np.flatnonzero(np.append(heads, np.uint64(0))[places] == words)
+    numbers = order[places[lines]]
     # Of long names the last letters, and the blank.
-    for number, name in enumerate(wanted):
-        if len(name) > 8:
-            rows = np.flatnonzero(numbers == number)
-            tail = np.uint64(int.from_bytes(name[-8:], "little"))
-            numbers[rows[_words(text, line_starts[rows] + len(name) - 7) != tail]] = -1
-    return numbers
+    sizes = np.array([*map(len, wanted)], dtype=np.int64)
+    tails = np.array([int.from_bytes(name[-8:], "little") for name in wanted], dtype=np.uint64)
+    is_long = np.flatnonzero((sizes > 8)[numbers])
+    of_long = numbers[is_long]
+    is_other = _words(text, line_starts[lines[is_long]] + sizes[of_long] - 7) != tails[of_long]
+    if is_other.any():
+        others = is_long[is_other]
+        lines, numbers = np.delete(lines, others), np.delete(numbers, others)
+    return lines, numbers
 
 
 def _columns_by(
@@ -265,10 +273,6 @@ def _columns_by(
         name: Coded(known.gather(values.of_name[place]), table.codes[place])
         for place, name in enumerate(names)
     }
-
-
-def _game_of(games: Positions, lines: Positions) -> Positions:
-    return np.asarray(np.searchsorted(games, lines, side="right") - 1)
 
 
 def _words(text: bytes, positions: Positions) -> NDArray[np.uint64]:

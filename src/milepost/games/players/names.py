@@ -36,6 +36,9 @@ _NOBODY = {
 }
 _QUIET = re.compile(r"[.'’`´\"]+")
 _SEPARATORS = re.compile(r"[\s\-‐‑–]+")
+_QUIET_ASCII = b".'`\""
+_LOWER_AND_BLANK = bytes(range(256)).lower().replace(b"-", b" ")
+"""What becomes of each ASCII letter: a small letter, a blank, itself."""
 
 
 _SOUNDS = (
@@ -92,48 +95,76 @@ def _without_diacritics(text: str) -> str:
 
 def normalise_names(names: pl.Series) -> pl.Series:
     """Return `normalise_name` of every name; plain names all at once, the others one by one."""
-    written, plain_form, is_other, is_somebody = _name_steps()
-    # All in one query: for the few names of most inputs its start is what costs.
-    found = names.alias("").to_frame().select(plain_form, is_other)
-    plain = found[""]
-    others = np.flatnonzero(found["other"].to_numpy())
+    if not len(names):
+        return names.cast(pl.String)
+    is_other, is_somebody = _name_steps()
+    written = names.alias("").fill_null("")
+    others = np.flatnonzero(written.to_frame().select(is_other).to_series().to_numpy())
+    plain = written.scatter(others, "") if len(others) else written
+    text = _plain_forms(plain.str.join("\n")[0].encode("ascii")).decode("ascii")
+    plain = pl.Series("", [text]).str.split("\n").explode()
     if len(others):
         plain = plain.scatter(others, [normalise_name(name) for name in names[others]])
-    return plain.to_frame().select(pl.when(is_somebody).then(written)).to_series().alias(names.name)
+    somebody = plain.to_frame().select(pl.when(is_somebody).then(pl.col("")))
+    return somebody.to_series().alias(names.name)
+
+
+def _plain_forms(lines: bytes) -> bytes:
+    """Return the normal forms of names of printable ASCII letters, a name a line.
+
+    A pass over all names at once for each step of `normalise_name`: a name by itself, or an
+    expression that is sought in every name, would take several times as long.
+    """
+    text = b"\n" + lines.translate(_LOWER_AND_BLANK, _QUIET_ASCII) + b"\n"
+    while b"  " in text:
+        text = text.replace(b"  ", b" ")
+    text = text.replace(b" ,", b",")
+    # Most commas are followed by a blank already; to put one behind each is the slow part.
+    if b",," in text or text.count(b",") != text.count(b", "):
+        text = text.replace(b", ", b",")
+        while b",," in text:
+            text = text.replace(b",,", b",")
+        text = text.replace(b",", b", ")
+    for end in (b" \n", b",\n"):
+        text = text.replace(end, b"\n")
+    for begin in (b"\n, ", b"\n "):
+        text = text.replace(begin, b"\n")
+    return text[1:-1]
 
 
 @cache
-def _name_steps() -> tuple[pl.Expr, pl.Expr, pl.Expr, pl.Expr]:
-    """The name as written, its plain form, whether it has another one, and whether it names one."""
+def _name_steps() -> tuple[pl.Expr, pl.Expr]:
+    """Whether a name has letters that are not plain, and whether a normal form names somebody."""
     written = pl.col("")
-    plain_form = (
-        written.str.to_lowercase()
-        .str.replace_all(_QUIET.pattern, "")
-        .str.replace_all(_SEPARATORS.pattern, " ")
-        .str.replace_all(r"(?: ?,)+ ?", ", ")
-        .str.strip_chars(" ,")
-    )
-    is_other = (~written.str.contains(r"^[\x20-\x7e]*$")).fill_null(False)
+    is_other = ~written.str.contains(r"^[\x20-\x7e]*$")
     nobody = written.is_in(sorted(_NOBODY)) | (written.str.strip_chars("?* ") == "")
-    return written, plain_form, is_other.alias("other"), ~nobody
+    return is_other, ~nobody
 
 
 def name_signatures(names: pl.Series) -> pl.Series:
     """Return surname and first initial of every name: what sources of one game agree on."""
-    key = normalise_names(names).alias("key")
-    return key.to_frame().select(_signature())["key"] if len(key) else key
+    keys = normalise_names(names).alias("key")
+    if not len(keys):
+        return keys
+    behind_comma, last_word, has_comma = _signatures()
+    parts = keys.to_frame().select(pl.col("key").str.splitn(", ", 2).alias("part")).unnest("part")
+    signatures = parts.select(behind_comma).to_series().alias("key")
+    others = np.flatnonzero(~parts.select(has_comma).to_series().to_numpy())
+    if len(others):
+        signatures = signatures.scatter(others, keys[others].to_frame().select(last_word)["key"])
+    return signatures
 
 
 @cache
-def _signature() -> pl.Expr:
-    key = pl.col("key")
-    behind_comma = pl.concat_str(
-        key.str.extract("^(.*?), "), pl.lit("/"), key.str.extract("^.*?, (.)").fill_null("")
-    )
+def _signatures() -> tuple[pl.Expr, pl.Expr, pl.Expr]:
+    """Signatures of the parts of names with a comma, and of others, and whether there is one."""
+    surname, given, key = pl.col("field_0"), pl.col("field_1"), pl.col("key")
+    first_word = pl.when(key.str.contains(" ", literal=True)).then(key.str.head(1))
     last_word = pl.concat_str(
-        key.str.extract("([^ ]+)$"), pl.lit("/"), key.str.extract("^(.).* ").fill_null("")
+        key.str.extract("([^ ]+)$"), pl.lit("/"), first_word.otherwise(pl.lit(""))
     )
-    return pl.when(key.str.contains(", ", literal=True)).then(behind_comma).otherwise(last_word)
+    behind_comma = pl.concat_str(surname, pl.lit("/"), given.str.head(1))
+    return behind_comma, last_word.alias("key"), given.is_not_null()
 
 
 def split_name(key: str) -> tuple[str, str]:
