@@ -1,9 +1,10 @@
 """Write the playing maps: by which rule a shallow plan plays as strongly as people of an Elo.
 
-    python -m scripts.write_playing ../shared/data --work DIR [--every 6]
+    python -m scripts.write_playing ../shared/data --work DIR [--store DIR] [--every 6]
 
-Needs no engine. Human turns that were evaluated to depth 10 are cut to the depth of each plan
-(*bullet* 6, *blitz* 8, *quick* 10). A rule is an agent, a sharpness and a caution, see
+Needs no engine, but for quick a store with a strong event (`scripts/playing_caution.py`). Human
+turns that were evaluated to depth 10 are cut to the depth of each plan (*bullet* 6, *blitz* 8,
+*quick* 10). A rule is an agent, a sharpness and a caution, see
 `milepost.intrinsic.choosing.playing`.
 
 **Within three pawns** the agents are those of a calibration (bullet's own; for blitz quick's, which
@@ -12,7 +13,8 @@ of quick would rate them and how often they would slip by its values
 (`milepost.intrinsic.choosing.judge`). For every Elo a rule is kept that is rated so and slips as
 nearly as can be as quick's own agents of that Elo do, which stand for people. A map ends where the
 rules would slip by a pawn about a quarter more often than people do: a rule can still be rated
-higher there, but does not err as people do. Quick, the judge, plays as its agents choose.
+higher there, but does not err as people do. Quick, the judge, plays as its agents choose, with some
+caution from 2200 on.
 
 **In decided positions** the agents are quick's of the mover's Elo: bullet's own hardly differ with
 Elo. Those agents rise too little with Elo themselves: people over 2500 slip by a pawn in 6.5 % of
@@ -41,6 +43,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from scripts.playing_caution import STRONG_EVENTS, careful_rules, strong_turns
 from scripts.write_calibrations import GAMES, random_turns
 from scripts.write_decided import BEST, decided_turns, scored_turns
 
@@ -334,8 +337,15 @@ def checked(playing: PlayingMap, judge: Judge, seen: Spreads, path: AgentPath) -
     return rows
 
 
-def write(plan_name: str, near: Spreads, check: Spreads, decided: Spreads, outputs: Path) -> None:
-    """Write the map of one plan."""
+def write(
+    plan_name: str,
+    near: Spreads,
+    strong: Spreads | None,
+    check: Spreads,
+    decided: Spreads,
+    outputs: Path,
+) -> None:
+    """Write the map of one plan; `strong` are more decisions of strong players, for quick."""
     plan = bot_plan(plan_name)
     calibration, judge = load_calibration(AGENTS[plan_name]), load_calibration(JUDGE)
     sys.stdout.write(f"{plan_name}: depth {plan.depth}, agents of {calibration.name}\n")
@@ -347,12 +357,18 @@ def write(plan_name: str, near: Spreads, check: Spreads, decided: Spreads, outpu
     decided_table, decided_told = decided_rules(ladder, plan.depth, far.path, targets)
     told: dict[str, Any] = {DECIDED: decided_told}
     strongest = None
+    inputs = ["random_turns_2011-2014.parquet", "whole_games.parquet"]
     if plan_name == "quick":
-        near_table = as_table([(target, Rule(target)) for target in calibration.range])
+        assert strong is not None
+        rules, told["caution"] = careful_rules(
+            Judge(near, judge.map.path), [near, strong], path, targets
+        )
+        near_table = as_table(rules)
+        inputs += STRONG_EVENTS
     else:
-        rules = Rules(Judge(near, judge.map.path), as_seen(near, plan.depth, path), path)
-        near_table, told[NEAR] = near_rules(rules, targets)
-        strongest = round(float(rules.elos.max()))
+        grid = Rules(Judge(near, judge.map.path), as_seen(near, plan.depth, path), path)
+        near_table, told[NEAR] = near_rules(grid, targets)
+        strongest = round(float(grid.elos.max()))
     playing = PlayingMap(
         setup_of(plan_name), calibration.name, judge.name, judge.name,
         {NEAR: near_table, DECIDED: decided_table},
@@ -360,7 +376,7 @@ def write(plan_name: str, near: Spreads, check: Spreads, decided: Spreads, outpu
     )  # fmt: skip
     made = {
         "made_by": "scripts/write_playing.py",
-        "inputs": ["random_turns_2011-2014.parquet", "whole_games.parquet"],
+        "inputs": inputs,
         "plan": plan_name,
         "strongest_rule": strongest,
         "slips_against_people": told,
@@ -381,13 +397,19 @@ def main() -> None:
     parser.add_argument("--outputs", type=Path, default=OUTPUTS, help="where they are written")
     parser.add_argument("--only", choices=tuple(AGENTS), help="one of the plans")
     parser.add_argument("--every", type=int, default=1, help="only every so manyth turn: faster")
+    parser.add_argument("--store", type=Path, help="evaluations of strong events, for quick")
     given = parser.parse_args()
+    strong = None
+    if given.only in (None, "quick"):
+        if given.store is None:
+            parser.error("quick needs --store")
+        strong = strong_turns(given.data, given.store)
     near, check = near_turns(given.data, given.work), other_turns(given.data)
     decided = replace(decided_turns(given.data / "analysis"), places=None)
     near, decided = (each.take(np.arange(0, len(each), given.every)) for each in (near, decided))
     for name in AGENTS:
         if given.only in (None, name):
-            write(name, near, check, decided, given.outputs)
+            write(name, near, strong, check, decided, given.outputs)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """What the bot makes of won positions: people's, and rook or queen against the bare king.
 
     python -m studies.bot_endings won   --output DIR [--first 0] [--positions 30] [--seed 1]
+    python -m studies.bot_endings rise  --output DIR [--first 0] [--positions 30] [--seed 1]
     python -m studies.bot_endings mates --output DIR [--games 10]
     python -m studies.bot_endings pawns --output DIR [--games 10]
 
@@ -11,7 +12,8 @@ the rules of `milepost match` (who stands ten pawns down three moves in a row re
 what the people scored. Positions and seeds that a rule was chosen with are no test of it:
 ``--first`` and ``--seed`` give others. *mates*: rook or queen against the bare king, from random
 positions, fifty moves to do it in. *pawns*: king and pawn against king, from random positions that
-are won since the king stands on a key square.
+are won since the king stands on a key square. *rise*: does a stronger bot convert more? The same
+positions for bots of every Elo, against one defender (in *won* the defender rises too).
 
 Each game is a line of a file in DIR, so a study that was stopped goes on; ``--positions 0`` plays
 none and takes what is there. What was found goes into
@@ -158,6 +160,79 @@ def won(
                         row = {"lead": lead, "elo": elo, "fen": fen, "score": score}
                         kept.add(row | {"plies": len(board.move_stack)})
     return compared(drawn, kept.rows) | {"resign_pawns": MatchRules().resign_pawns}
+
+
+RISE_ELOS = (1500, 1700, 1900, 2100, 2300, 2500)
+DEFENDER = 2000
+"""Who defends while the Elo of the side that is ahead rises."""
+
+
+def rise(
+    output: Path, data: Path, numbers: range, seed: int, leads: Sequence[int]
+) -> dict[str, Any]:
+    """Play the same won positions on at every Elo, against one defender."""
+    kept = Kept(output / "rise.csv", ("lead", "elo", "fen"))
+    drawn = dict(won_positions(data).group_by("lead", maintain_order=True))
+    wanted = []
+    for lead in leads:
+        fens = drawn[(lead,)]["fen"]
+        wanted += [(lead, number, fens[number]) for number in numbers if number < len(fens)]
+    for start in range(0, len(wanted), 2 * _IN_TURN):
+        part = wanted[start : start + 2 * _IN_TURN]
+        for elo in RISE_ELOS:
+            with _bot(elo, seed) as ours, _bot(DEFENDER, seed + 1) as theirs:
+                for lead, number, fen in part:
+                    if kept.has(lead, elo, fen):
+                        continue
+                    board = chess.Board(fen)
+                    for bot in (ours, theirs):
+                        bot.new_game(number)
+                    players = {board.turn: ours, not board.turn: theirs}
+                    score = play_on(board, players, MatchRules().resign_pawns)
+                    row = {"lead": lead, "elo": elo, "fen": fen, "score": score}
+                    kept.add(row | {"plies": len(board.move_stack)})
+    return risen(kept.rows) | {"defender": DEFENDER}
+
+
+def risen(played: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the scores by lead and Elo, and how they rise in the same positions.
+
+    Parameters
+    ----------
+    played
+        The games: `lead`, `elo`, `fen`, `score`. Only positions that every Elo has played count.
+    """
+    rows: list[dict[str, Any]] = []
+    pooled: list[dict[str, Any]] = []
+    for lead in sorted({row["lead"] for row in played}):
+        scores: dict[str, dict[int, float]] = {}
+        for row in played:
+            if row["lead"] == lead:
+                scores.setdefault(row["fen"], {})[row["elo"]] = row["score"]
+        table = np.array(
+            [
+                [one[elo] for elo in RISE_ELOS]
+                for one in scores.values()
+                if len(one) == len(RISE_ELOS)
+            ]
+        )
+        if len(table) < 2:
+            continue
+        ends = {"from": LEADS[lead][0] / 100, "to": LEADS[lead][1] / 100}
+        for elo, column in zip(RISE_ELOS, table.T, strict=True):
+            rows.append(
+                ends
+                | {"elo": elo, "games": len(column)}
+                | {"score": _mean(column.tolist()), "se": _error(column.tolist())}
+            )
+        away = np.array(RISE_ELOS) - np.mean(RISE_ELOS)
+        slopes = 1000 * table @ away / (away @ away)  # a line through the games of each position
+        pooled.append(
+            ends
+            | {"positions": len(table), "rise": _mean(slopes.tolist())}
+            | {"rise_se": _error(slopes.tolist())}
+        )
+    return {"rows": rows, "pooled": pooled}
 
 
 _IN_TURN = 3
@@ -321,7 +396,7 @@ def _bare_position(piece: chess.PieceType, chance: random.Random) -> chess.Board
 def main() -> None:
     """Run one part."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("part", choices=("won", "mates", "pawns"))
+    parser.add_argument("part", choices=("won", "rise", "mates", "pawns"))
     parser.add_argument("--output", type=Path, default=Path("bot-study"))
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--games", type=int, default=10)
@@ -333,6 +408,13 @@ def main() -> None:
     given.output.mkdir(parents=True, exist_ok=True)
     run: dict[str, Callable[[], dict[str, Any]]] = {
         "won": lambda: won(
+            given.output,
+            given.data,
+            range(given.first, given.first + given.positions),
+            given.seed,
+            given.leads,
+        ),
+        "rise": lambda: rise(
             given.output,
             given.data,
             range(given.first, given.first + given.positions),

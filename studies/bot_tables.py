@@ -294,6 +294,25 @@ def _won(figures: Figures) -> str:
     return answer
 
 
+def _rise(figures: Figures) -> str:
+    """The same positions at every Elo, against one defender."""
+    found = figures["rise"]
+    elos = sorted({row["elo"] for row in found["rows"]})
+    scores = {(row["from"], row["elo"]): row for row in found["rows"]}
+    rows = []
+    for part in found["pooled"]:
+        cells = (scores[part["from"], elo] for elo in elos)
+        rows.append(
+            (
+                f"{part['from']:.0f} to {part['to']:.0f}", str(part["positions"]),
+                *(f"{_share(cell['score'])} ± {_share(cell['se'])}" for cell in cells),
+                f"{part['rise']:+.2f} ± {part['rise_se']:.2f}".replace("-", "−"),
+            )
+        )  # fmt: skip
+    heads = ("pawns ahead", "positions", *map(str, elos), "rise for 1,000 Elo")
+    return as_table(heads, rows)
+
+
 def _as_played(figures: Figures) -> str:
     """Slips of people and of the bots as they play, on turns that made no map."""
     found = figures["slips as played"]
@@ -391,6 +410,7 @@ BLOCKS: dict[str, tuple[tuple[str, ...], Callable[[Figures], str]]] = {
     "slips": (("likeness quick",), _slips),
     "bullet": (("likeness bullet",), _bullet),
     "won": (("won",), _won),
+    "rise": (("rise",), _rise),
     "slips as played": (("slips as played",), _as_played),
     "pawns": (("pawns",), _pawns),
     "mates": (("mates",), _mates),
@@ -410,7 +430,7 @@ def slips_chart(rows: list[Figures]) -> alt.FacetChart:
     kinds = {
         "people": ("people", "#1b6ca8"),
         "bot": ("agents (guesses)", "#e0a030"),
-        "played": ("bots, earlier maps", "#d1495b"),
+        "played": ("bots", "#d1495b"),
         "skill": ("Skill Level", "#9a9a9a"),
     }
     lines = pl.concat(

@@ -9,7 +9,7 @@ import chess
 import numpy as np
 import polars as pl
 import pytest
-from studies.bot_endings import Kept, compared, won_pawn_position
+from studies.bot_endings import RISE_ELOS, Kept, compared, risen, won_pawn_position
 from studies.bot_games import standing
 from studies.bot_tables import PAGE, page
 from studies.figure_file import BOT, FigureFile
@@ -86,6 +86,24 @@ def test_bots_are_compared_with_people_in_the_same_positions() -> None:
     # NumPy's own line: np.polyfit(elos, scores, 1)[0] = (1 - 1/3) / 200.
     assert pooled["rise"] == pytest.approx(1000 * (2 / 3) / 200)
     assert pooled["rise_se"] > 0
+
+
+def test_the_rise_with_elo_is_that_of_the_same_positions() -> None:
+    """By hand: one position is won from the fourth Elo on, one always; one has a game too few."""
+    played = [
+        {"lead": 0, "elo": elo, "fen": fen, "score": float(fen == "b" or number >= 3)}
+        for fen in "abc"
+        for number, elo in enumerate(RISE_ELOS)
+        if (fen, number) != ("c", 0)
+    ]
+    found = risen(played)
+    assert [row["score"] for row in found["rows"]] == [0.5] * 3 + [1.0] * 3
+    (pooled,) = found["pooled"]
+    assert pooled["positions"] == 2
+    # NumPy's own line through 0, 0, 0, 1, 1, 1; the other position has none.
+    slope = np.polyfit(RISE_ELOS, [0, 0, 0, 1, 1, 1], 1)[0]
+    assert pooled["rise"] == pytest.approx(1000 * slope / 2)
+    assert pooled["rise_se"] == pytest.approx(1000 * slope / 2)
 
 
 def test_pawn_positions_have_the_king_on_a_key_square() -> None:

@@ -26,11 +26,12 @@ PLANS = ("bullet", "blitz", "quick", "standard")
 PLAN = "quick"
 """What it plays by, unless told otherwise or in haste."""
 _BLITZ_DEPTH = 8
-_LOOK_AGAIN = {"bullet": "blitz"}
+_LOOK_AGAIN = {"bullet": "blitz", "blitz": "quick"}
 """Which plan looks again where a plan finds the position decided.
 
 Far ahead, Stockfish prunes nearly everything at small depths: a search to depth 6 may have a
-hundred nodes and not see that a move allows mate in one. Depth 8 is cheap there, and sees it.
+hundred nodes and not see that a move allows mate in one. Depth 8 is cheap there, and sees it; but
+by depth 8 alone bots of 2300 and more won fewer of such positions than weaker ones did.
 """
 
 

@@ -205,11 +205,19 @@ def test_the_shipped_rules_slip_as_people_do(plan: str) -> None:
         np.testing.assert_allclose(rule, people, rtol=0.2)
 
 
-def test_quick_plays_by_its_agents_within_three_pawns() -> None:
+def test_quick_plays_by_its_agents_within_three_pawns(turns: Spreads, judge: Judge) -> None:
+    """Up to 2200 as they are; above with caution, and still at its Elo."""
     playing = maps()["quick"]
     assert playing.range == load_calibration(QUICK).range
-    for elo in (1500, 2000.5, 2800):
+    for elo in (1500, 2000.5, 2200):
         assert astuple(playing.rule(elo)) == pytest.approx((elo, 1.0, 0.0))
+    careful = [playing.rule(elo) for elo in (2200, 2400, 2600, 2842)]
+    assert all(a.caution < b.caution for a, b in pairwise(careful))
+    assert all(a.agent < b.agent for a, b in pairwise(careful))
+    for elo in (2400.0, 2700.0):
+        mapped, plain = (as_played(turns, "quick", elo, mapped=each) for each in (True, False))
+        assert judge.elo(mapped) == pytest.approx(elo, abs=30)
+        assert judge.slips(mapped)[2] < 0.9 * judge.slips(plain)[2]
 
 
 def test_the_stronger_the_surer_in_a_won_position() -> None:
