@@ -357,3 +357,12 @@ def printed_match(monkeypatch: pytest.MonkeyPatch, first: str, second: str) -> s
     code, text = run("match", "--elo 1600", "--elo 1800", "--games", "1", "-o", "x.pgn")
     assert code == 0, text
     return text
+
+
+def test_a_book_goes_to_standard_output_and_the_words_elsewhere(tmp_path: Path) -> None:
+    games = str(SAMPLE / "games.pgn")
+    done = CliRunner().invoke(app, ["book", games, "-o", "-"])
+    assert done.exit_code == 0
+    assert "standard output" in done.stderr
+    assert CliRunner().invoke(app, ["book", games, "-o", str(tmp_path / "b.bin")]).exit_code == 0
+    assert done.stdout_bytes == (tmp_path / "b.bin").read_bytes()

@@ -11,6 +11,7 @@ import sys
 import time
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -19,6 +20,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from milepost.cli.app import app
+from milepost.cli.outputs import WRITTEN
 
 SAMPLE = Path(str(files("milepost") / "data" / "sample" / "games.pgn"))
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -340,3 +342,44 @@ def test_only_what_ends_soon_looks_for_cycles_rarely(command: str, rare: bool) -
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     assert (int(done.stdout) > 10_000) == rare
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["book", "{games}", "-o", "{games}"],
+        ["book", "{folder}", "-o", "{games}"],
+        ["results", "{folder}/*.pgn", "-o", "x.csv", "--errors", "{games}"],
+        ["personify", "{games}", "--player", "Ada", "-o", "{games}"],
+        ["rate", "{games}", "--report", "{games}"],
+    ],
+)
+def test_no_command_writes_over_its_input(words: list[str], tmp_path: Path) -> None:
+    games = tmp_path / "games.pgn"
+    games.write_bytes(b'[White "Ada"]\n\n1. e4 *\n')
+    done = run_inside(*(word.format(games=games, folder=tmp_path) for word in words))
+    assert done.returncode == 1
+    assert b"it is an input, which would be lost" in done.stderr
+    assert games.read_bytes().startswith(b"[White")
+
+
+def test_an_output_that_cannot_be_is_told_before_the_inputs_are_read(tmp_path: Path) -> None:
+    for name, told in ((".", b"it is a folder"), ("none/x.csv", b"there is no folder")):
+        done = run_inside("results", tmp_path / "not-there.pgn", "-o", tmp_path / name)
+        assert done.returncode == 1
+        assert told in done.stderr
+
+
+def test_every_option_that_names_a_file_to_write_is_looked_at() -> None:
+    """An option whose help begins with Write names an output, or a folder."""
+    waiting: list[Any] = [get_command(app)]
+    looked_at = 0
+    for command in waiting:
+        waiting += getattr(command, "commands", {}).values()
+        for param in command.params:
+            text = getattr(param, "help", None) or ""
+            writes = text.startswith(("Write", "The table to write", "Draw the chart"))
+            if writes and not param.is_flag and param.metavar not in {"FOLDER", "DIR"}:
+                assert set(param.opts) & set(WRITTEN), (command.name, param.opts)
+                looked_at += 1
+    assert looked_at > 20

@@ -80,7 +80,8 @@ CASES: dict[str, Callable[[Path], Words]] = {
     "an output in a folder that is not there": lambda f: _history(
         f, RESULTS, "-o", str(f / "no" / "o.csv")
     ),
-    "an output that may not be written": _unwritable,
+    "an output that is a folder": _unwritable,
+    "an output that is an input": lambda f: ["book", _file(f, "g.pgn", BROKEN), "-o", f / "g.pgn"],
     "games without a store": lambda _: ["rate", FAMOUS],
     "a store that is none": lambda f: ["rate", FAMOUS, "--store", f],
     "turns that are not in the store": lambda _: [
@@ -176,6 +177,39 @@ def test_a_stop_before_the_command_is_begun() -> None:
     done = subprocess.run([sys.executable, "-c", stopped], capture_output=True, check=False)
     assert done.returncode == 143
     assert done.stderr.decode().strip() == "milepost: terminated; nothing was begun"
+
+
+@pytest.mark.parametrize(
+    ("how", "code", "word"),
+    [("SIGINT", 130, "interrupted"), ("SIGTERM", 143, "terminated"), ("SIGHUP", 129, "hung up")],
+)
+def test_a_stop_while_the_command_line_is_read(how: str, code: int, word: str) -> None:
+    """Typer makes every interrupt outside a command an exit with 130, without a word."""
+    stopped = (
+        "import os, signal, sys, milepost.cli.app as app\n"
+        f"app._Group.make_context = lambda *_, **__: os.kill(os.getpid(), signal.{how})\n"
+        "sys.argv = ['milepost', 'calibrations']\n"
+        "app.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", stopped], capture_output=True, check=False)
+    assert done.returncode == code
+    assert done.stderr.decode().strip() == f"milepost: {word}; nothing was begun"
+
+
+@pytest.mark.parametrize("how", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_stop_when_the_command_has_just_ended_changes_nothing(how: str) -> None:
+    stopped = (
+        "import os, signal, sys, typer.core, milepost.cli.app as app\n"
+        "invoke = app._Group.invoke\n"
+        "def last(*given):\n"
+        "    invoke(*given)\n"
+        f"    os.kill(os.getpid(), signal.{how})\n"
+        "app._Group.invoke = last\n"
+        "sys.argv = ['milepost', 'calibrations', '-q']\n"
+        "app.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", stopped], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 @pytest.mark.parametrize("how", ["SIGINT", "SIGTERM", "SIGHUP"])

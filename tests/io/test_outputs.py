@@ -18,7 +18,7 @@ from milepost.api.matches import match
 from milepost.errors import OutputError
 from milepost.intrinsic.rating.fit_row import read_rows
 from milepost.io.files import FORMATS, write_bytes, write_table, write_text
-from milepost.io.outputs import is_stream
+from milepost.io.outputs import check_output, is_stream, refuse_inputs
 from milepost.io.work import WorkFolder
 
 FRAME = pl.DataFrame({"a": [1, 2]})
@@ -116,6 +116,33 @@ def test_a_folder_and_a_socket_are_refused_at_once(
         server.bind("socket")
         with pytest.raises(OutputError, match="a device, not a file"):
             write_bytes("socket", b"data")
+
+
+def test_what_cannot_be_written_is_told_beforehand(tmp_path: Path, fifo: Path) -> None:
+    for fine in ("-", fifo, tmp_path / "new", "new"):
+        check_output(fine)
+    with pytest.raises(OutputError, match="there is no folder"):
+        check_output(tmp_path / "none" / "file")
+    with pytest.raises(OutputError, match="it is a folder"):
+        check_output(tmp_path)
+
+
+def test_an_input_is_not_written_over_under_any_name(tmp_path: Path, fifo: Path) -> None:
+    games, link = tmp_path / "games", tmp_path / "link"
+    games.write_bytes(b"games")
+    link.symlink_to(games)
+    for name in (games, link, tmp_path / "." / "games"):
+        with pytest.raises(OutputError, match="it is an input, which would be lost"):
+            refuse_inputs(name, ["not there", games])
+    refuse_inputs(tmp_path / "other", [games])
+    refuse_inputs("-", ["-", games])
+    refuse_inputs(fifo, [fifo])  # what flows through is not lost by it
+
+
+def test_bytes_go_to_standard_output(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    write_bytes("-", b"data")
+    assert capfdbinary.readouterr().out == b"data"
+    assert not Path("-").exists()
 
 
 def test_a_job_keeps_nothing_beside_a_stream(fifo: Path) -> None:

@@ -54,7 +54,7 @@ from milepost.games.selection.events import event_kinds
 from milepost.games.stream import GameStream, Summary
 from milepost.games.turns.replay import BOOK_MOVES, attach_games, replay
 from milepost.io.files import TableWriter, format_of, read_table
-from milepost.io.outputs import is_stream
+from milepost.io.outputs import is_stream, refuse_inputs
 from milepost.io.progress import Progress, Report
 from milepost.io.provenance import provenance
 from milepost.io.sources import STDIN, Inputs, Sources, find_sources, input_names
@@ -114,6 +114,20 @@ class Target:
             return self.errors
         return str(Path(self.output).with_suffix("")) + ".errors.csv"
 
+    def sources(self, inputs: Inputs) -> Sources:
+        """Return the files that the inputs name.
+
+        Raises
+        ------
+        OutputError
+            If one of them is what shall be written.
+        """
+        sources = find_sources(inputs)
+        for output in (self.output, self.errors):
+            if output is not None:
+                refuse_inputs(output, sources.paths)
+        return sources
+
     @classmethod
     def of(cls, target: Target | str | Path) -> Target:
         """Return a target as it is, and that of a name."""
@@ -138,7 +152,8 @@ def write_games(inputs: Inputs, target: Target | str | Path, **options: Any) -> 
         What was found, in numbers.
     """
     target, options = Target.of(target), with_aliases(options)
-    with GameStream(inputs, read_chunk, output=target.output, **options) as stream:
+    sources = target.sources(inputs)
+    with GameStream(sources, read_chunk, output=target.output, **options) as stream:
         made = provenance("games", _shown(options), stream.inputs)
         _write(target, GAMES.empty(), stream.frames(), stream, made)
     return stream.summary
@@ -159,7 +174,7 @@ def write_turns(
         `aliases`, `keep_duplicates`, `workers`, `progress`: see `read_games`.
     """
     target, options = Target.of(target), with_aliases(options)
-    sources = find_sources(inputs)
+    sources = target.sources(inputs)
     shown = {"book_moves": book_moves, **_shown(options)}
     if sources.are_tables:
         return _write_turns_of_tables(sources, target, book_moves, shown, options)
@@ -193,7 +208,7 @@ def write_results(
         `aliases`, `keep_duplicates`, `progress`: see `read_results`.
     """
     target, options = Target.of(target), with_aliases(options)
-    sources = find_sources(inputs)
+    sources = target.sources(inputs)
     shown = {
         "map": dict(mapping or {}),
         "require_moves": require_moves,
@@ -379,7 +394,7 @@ def write_selection(
     """
     target = Target.of(target)
     with _files_only(inputs) as (sources, spooled):
-        chosen = _select(sources, criteria, target, with_aliases(options))
+        chosen = _select(target.sources(sources), criteria, target, with_aliases(options))
     selections, errors, about = chosen.selections, chosen.errors, chosen.inputs
     if spooled is not None:
         # The file that standard input was put into has another name in each run.

@@ -23,8 +23,10 @@ from milepost.games.turns.replay import BOOK_MOVES
 from milepost.intrinsic.calibration.calibration import Calibration
 from milepost.intrinsic.choosing.personify import LEAST_GAMES, Personified, refuse_few
 from milepost.intrinsic.choosing.personify import personify as fit_person
+from milepost.io.outputs import refuse_inputs
 from milepost.io.progress import Report, step_of
-from milepost.io.sources import Inputs
+from milepost.io.sources import Inputs, find_sources
+from milepost.tables import is_frame
 
 BOOK_PLIES = 16
 
@@ -68,7 +70,12 @@ def make_book(
     ------
     InputError
         If no move is left.
+    OutputError
+        If the book would be written over one of the inputs.
     """
+    if not is_frame(inputs):
+        inputs = find_sources(inputs)
+        refuse_inputs(output, inputs.paths)
     games, _ = read_games(inputs, workers=workers, progress=progress)
     if games.is_empty():
         raise InputError("no move is left for the book: there are no games in what was given")

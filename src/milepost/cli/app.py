@@ -75,13 +75,21 @@ _STOPS = {"SIGTERM": "terminated", "SIGHUP": "hung up"}
 """Signals that schedulers and closed terminals send: they stop a command as Ctrl-C does."""
 
 
+_INTERRUPTED = 130
+"""The exit code after Ctrl-C; also what typer makes of every interrupt outside a command."""
+
+
 class _StopSignals:
     """Turns the signals of `_STOPS` into the interrupt that every job knows how to end by."""
 
     def __init__(self) -> None:
-        self.word, self.code = "interrupted", 130
+        self.word, self.code = "interrupted", _INTERRUPTED
+        self.begun = False
+        """Whether the command has begun."""
+        self._listening = False
 
     def listen(self) -> None:
+        self._listening = True
         for name in _STOPS:
             number = getattr(signal, name, None)  # Windows has no SIGHUP
             # nohup has a command ignore SIGHUP: then it stays ignored.
@@ -96,6 +104,8 @@ class _StopSignals:
 
     def ignore(self) -> None:
         """Let no signal change the exit code of a command that has ended."""
+        if not self._listening:
+            return  # the signals are somebody else's
         for name in ("SIGINT", *_STOPS):
             if (number := getattr(signal, name, None)) is not None:
                 signal.signal(number, signal.SIG_IGN)
@@ -109,7 +119,10 @@ class _Group(Group):
 
     def invoke(self, ctx: Any) -> Any:
         try:
-            return super().invoke(ctx)
+            _stops.begun = True
+            answer = super().invoke(ctx)
+            _stops.ignore()
+            return answer
         except MilepostError as error:
             show.explain(error)
             show.say(f"milepost: {error}", err=True)
@@ -226,6 +239,9 @@ def main() -> None:
         os.environ["_MILEPOST_COMPLETE"] = "_".join(reversed(asked))
     try:
         _with_one_command(sys.argv[1:])()
-    except KeyboardInterrupt:  # before the command was begun
-        typer.echo(f"\nmilepost: {_stops.word}; nothing was begun", err=True)
+    except (KeyboardInterrupt, SystemExit) as end:
+        if getattr(end, "code", _INTERRUPTED) != _INTERRUPTED:
+            raise
+        if not _stops.begun:
+            typer.echo(f"\nmilepost: {_stops.word}; nothing was begun", err=True)
         sys.exit(_stops.code)

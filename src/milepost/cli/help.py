@@ -14,6 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from milepost.cli import guide, moved, show
+from milepost.cli.outputs import look_at_outputs
 
 _KINDS = {int: "N", float: "NUMBER", str: "TEXT"}
 _ONE_LIST = 7
@@ -65,6 +66,10 @@ class Command(TyperCommand):
             show.reset_volume()  # click closes no context whose arguments it refuses
             _say_what_came(error)
             raise
+
+    def invoke(self, ctx: Any) -> Any:
+        look_at_outputs(self.params, ctx.params)
+        return super().invoke(ctx)
 
     def get_help_option(self, ctx: Any) -> Any:
         return _plain_help(super().get_help_option(ctx))

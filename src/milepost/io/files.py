@@ -155,13 +155,17 @@ def is_partial(path: Path) -> bool:
 
 
 def write_bytes(path: str | Path, data: bytes) -> None:
-    """Write a file whole or not at all.
+    """Write a file whole or not at all; ``-`` is standard output.
 
     Raises
     ------
     OutputError
         If it cannot be written.
     """
+    if str(path) == STDOUT:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        return
     with AtomicFile(Path(path)) as file:
         file.partial.write_bytes(data)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 
 from milepost.errors import OutputError
@@ -49,6 +50,52 @@ def refuse_kind(path: str | Path) -> None:
         return
     kind = "a folder" if stat.S_ISDIR(mode) else "a device, not a file"
     raise OutputError(f"cannot write {path}: it is {kind}; give the name of a file")
+
+
+def refuse_inputs(path: str | Path, inputs: Iterable[str | Path]) -> None:
+    """Refuse to write over what is read.
+
+    Parameters
+    ----------
+    path
+        The output.
+    inputs
+        The files that the job reads; what is no file is passed over.
+
+    Raises
+    ------
+    OutputError
+        If the output is one of them, under whatever name.
+    """
+    if not is_stream(path) and any(_are_one_file(path, name) for name in inputs):
+        raise OutputError(
+            f"cannot write {path}: it is an input, which would be lost; give another name"
+        )
+
+
+def _are_one_file(one: str | Path, other: str | Path) -> bool:
+    try:
+        return Path(one).samefile(other)
+    except (OSError, ValueError):  # one of the two is not there
+        return False
+
+
+def check_output(path: str | Path) -> None:
+    """Refuse what cannot be written, before there is an answer that would be lost.
+
+    Raises
+    ------
+    OutputError
+        If the system would not let us write it, as far as that can be seen beforehand.
+    """
+    refuse_kind(path)
+    if is_stream(path):
+        return
+    folder = Path(os.path.realpath(path)).parent
+    if not folder.is_dir():
+        raise cannot_write(path, FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)))
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise cannot_write(path, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
 
 
 def refuse_stream(path: str | Path, why: str) -> None:

@@ -116,6 +116,11 @@ class Sources(Sequence[Source]):
             raise InputError("give either PGN or tables, not both at once")
         return all(tables)
 
+    @property
+    def paths(self) -> list[Path]:
+        """Where they lie, without standard input."""
+        return [source.path for source in self if source.path is not None]
+
     def about(self) -> list[dict[str, Any]]:
         """Return name, size and digest of each file, for the provenance."""
         return [source.about() for source in self]

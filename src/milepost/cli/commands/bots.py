@@ -134,6 +134,7 @@ def book(
     """Make an opening book (Polyglot) from games."""
     from milepost import api
     from milepost.errors import InputError
+    from milepost.io.outputs import STDOUT
 
     band = None
     if elo is not None:
@@ -150,7 +151,9 @@ def book(
             workers=workers, progress=tell,
         )  # fmt: skip
     if not quiet:
-        typer.echo(f"{counts['games']:,} games, {counts['entries']:,} entries -> {output}")
+        where = "standard output" if output == STDOUT else output
+        text = f"{counts['games']:,} games, {counts['entries']:,} entries -> {where}"
+        show.say(text, err=output == STDOUT)
 
 
 def personify(
@@ -191,6 +194,7 @@ def personify(
     """
     from milepost import api
     from milepost.errors import TooFewGamesError
+    from milepost.io.outputs import STDOUT
 
     try:
         with show.progress("reading", quiet=quiet) as tell:
@@ -204,10 +208,11 @@ def personify(
     if quiet:
         return
     ends = {found.range[0]: " or less", found.range[1]: " or more"}
-    say = functools.partial(show.say, prose=True)
+    say = functools.partial(show.say, prose=True, err=output == STDOUT)
+    where = "standard output" if output == STDOUT else output
     say(
         f"{found.turns:,} turns of {found.games:,} games, played like Elo {found.elo:.0f}"
-        f"{ends.get(found.elo, '')} ({_interval_words(*found.elo_interval)}) -> {output}"
+        f"{ends.get(found.elo, '')} ({_interval_words(*found.elo_interval)}) -> {where}"
     )
     if found.elo in ends:
         say("That is the end of what this calibration knows; the bot plays there.")

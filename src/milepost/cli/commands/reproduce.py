@@ -49,7 +49,7 @@ def reproduce(
         ),
     ] = None,
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="OUT", help="Folder to write.")
+        str, typer.Option("--output", "-o", metavar="FOLDER", help="Folder to write.")
     ] = "reproduced",
     everything: Annotated[bool, typer.Option("--all", help="Run all experiments.")] = False,
     listed: Annotated[
