@@ -94,3 +94,11 @@ def test_what_is_no_book_is_refused(tmp_path: Path) -> None:
         open_book(wrong)
     with pytest.raises(InputError, match="cannot be read"):
         open_book(tmp_path / "none.bin")
+
+
+def test_a_folder_and_an_empty_file_are_no_books(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="it is a folder; name a file in it"):
+        Book(tmp_path)
+    (tmp_path / "empty.bin").touch()
+    with pytest.raises(InputError, match="it is empty"):
+        Book(tmp_path / "empty.bin")

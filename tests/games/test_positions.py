@@ -36,6 +36,7 @@ def test_a_fen_without_its_numbers_and_the_starting_position() -> None:
         ("4k2P/8/8/8/8/8/8/4K3 w - - 0 1", "a pawn stands on the first or the last rank"),
         ("4k3/8/8/8/P7/PPPPPPPP/8/4K3 w - - 0 1", "White has more than eight pawns"),
         (START.replace("RNBQKBNR", "RNBQKBN1"), "the castling rights do not fit"),
+        ("bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9", "those of Chess960"),
         (START.replace("KQkq -", "KQkq e6"), "en passant"),
         ("k7/8/8/8/8/8/8/RNBQKBNRR w - - 0 1", "not a position"),
         ("4k3/8/3N4/1B6/8/8/8/4RK2 b - - 0 1", "more men give check than one move can"),

@@ -8,6 +8,7 @@ import stat
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import pytest
 
 import milepost as mp
 from milepost.analysis.engine.setup import find_engine
+from milepost.analysis.engine.stoppable import Printed, StoppableEngine
 from milepost.analysis.engine.uci import UciEngine
 from milepost.analysis.in_time import TimedEvaluator
 from milepost.analysis.plans import evaluate, make_plan
@@ -147,6 +149,24 @@ def test_a_stopped_search_is_the_cheaper_plan(engine_path: Path) -> None:
     shallow = {key: value for key, value in whole.evaluation.values.items() if key[0] <= 6}
     assert shallow == direct.values
     assert stopped.plan in {bullet, None}
+
+
+def test_a_search_that_was_through_when_it_was_stopped_counts(
+    engine_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last depth was printed, the bestmove not yet read."""
+    search = StoppableEngine.search_until
+
+    def stopped_late(*given: Any, **more: Any) -> Printed:
+        return replace(search(*given, **more), whole=False)
+
+    bullet = make_plan("bullet")
+    with TimedEvaluator(engine_path, OPTIONS) as evaluator:
+        whole = evaluator.evaluate(MIDDLEGAME, [bullet])
+        monkeypatch.setattr(StoppableEngine, "search_until", stopped_late)
+        late = evaluator.evaluate(MIDDLEGAME, [bullet])
+    assert late.plan == bullet
+    assert late.evaluation == whole.evaluation
 
 
 def test_a_dead_engine_is_started_anew_and_a_move_comes_at_any_rate(engine_path: Path) -> None:
@@ -290,6 +310,12 @@ def test_the_usual_plan_is_that_of_the_agent(engine_path: Path) -> None:
         assert bot.elo == 2400  # known of the person; what the plan can do is told with the move
         assert bot.elo_today == shipped_ranges()["bullet"][1]
     assert usual_plan() == "quick"
+    with pytest.raises(InputError, match="its own plan is bullet: ask for that, or for no plan"):
+        mp.Bot(agent=person, plan="blitz", engine=engine_path)
+    with pytest.raises(InputError, match="fit one with this engine"):
+        mp.Bot(agent=replace(person, setup="0"), engine=engine_path)
+    with pytest.raises(InputError, match="is for the plan bullet, and this is quick: ask for"):
+        mp.Bot(1800, calibration=about.name, engine=engine_path)
 
 
 def test_impossible_options_are_refused(engine_path: Path) -> None:

@@ -175,7 +175,7 @@ class TimedEvaluator:
         if not first:
             return InTime(None, whole, time.monotonic() - begun)
         reached = first[0]
-        for plan in plans[1:]:
+        for plan in plans:  # the one wanted too: it may have been told to stop when it was through
             if plan.width == ALL_MOVES and set(reached.moves_at(plan.depth)) == legal:
                 evaluation = first_depths(reached, plan.depth)
                 return InTime(plan, evaluation, time.monotonic() - begun)

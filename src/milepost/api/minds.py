@@ -158,6 +158,7 @@ def _mind(
     if calibration is not None:
         known = calibration
         known = known if isinstance(known, Calibration) else load_calibration(known)
+        _refuse_other_plan(known, setup, name)
         known.refuse_other(digest)
     else:
         known = load_calibration(playing.agents if playing else calibration_for(digest))
@@ -167,6 +168,22 @@ def _mind(
     decided = None if playing is None else decided_for(load_calibration(playing.decided).setup)
     chooser = Chooser(known, decided_for(known.setup), shift, playing, decided)
     return Mind(name, plan, chooser)
+
+
+def _refuse_other_plan(known: Calibration, setup: EngineSetup, name: str) -> None:
+    """Say which plan a calibration is for, if it is for this engine but not for this plan.
+
+    Raises
+    ------
+    InputError
+        If so.
+    """
+    for other in PLANS:
+        if other != name and replace(setup, plan=bot_plan(other).text).digest == known.setup:
+            raise InputError(
+                f"the calibration {known.name} is for the plan {other}, and this is {name}: ask "
+                f"for the plan {other}, or give a calibration for {name}"
+            )
 
 
 def _no_calibration(setup: EngineSetup) -> str:

@@ -17,7 +17,7 @@ import chess
 import chess.syzygy
 import numpy as np
 
-from milepost.analysis.engine.setup import find_engine, readable_setup
+from milepost.analysis.engine.setup import EngineSetup, find_engine, readable_setup
 from milepost.analysis.in_time import InTime, TimedEvaluator
 from milepost.analysis.spreads.known_endings import solve_endings
 from milepost.analysis.spreads.one_position import position_options
@@ -124,10 +124,7 @@ class Bot:
         if person is not None:
             elo = person.elo
             if all(mind.chooser.shift is None for mind in self.minds[:1]):
-                raise InputError(
-                    f"the agent was fitted with another engine or plan ({person.setup_text}); "
-                    f"this is {readable_setup(self.setup.as_dict())}"
-                )
+                raise InputError(_other_agent(person, name, self.setup))
         elif elo is None:
             elo = high
         elif clip:
@@ -439,6 +436,18 @@ class Bot:
     def __repr__(self) -> str:
         """Say what it plays like."""
         return f"Bot(elo={self.elo:.0f}, plan={self.minds[0].name!r}, {self.setup.name})"
+
+
+def _other_agent(person: PersonalAgent, plan: str, setup: EngineSetup) -> str:
+    """Say that a person's agent is for another engine or plan, and what to do."""
+    own = usual_plan(person)
+    mend = "fit one with this engine, or give the engine that it was fitted with"
+    if own != plan:
+        mend = f"its own plan is {own}: ask for that, or for no plan"
+    return (
+        f"the agent was fitted with {person.setup_text}; this is "
+        f"{readable_setup(setup.as_dict())}; {mend}"
+    )
 
 
 def guess(

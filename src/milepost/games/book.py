@@ -41,6 +41,10 @@ class Book:
         self.path = str(path)
         try:
             size = Path(path).stat().st_size
+            if Path(path).is_dir():
+                raise InputError(f"{path} is no Polyglot book: it is a folder; name a file in it")
+            if not size:
+                raise InputError(f"{path} is no Polyglot book: it is empty")
             if size % _ENTRY.size:
                 raise InputError(f"{path} is no Polyglot book: entries have {_ENTRY.size} bytes")
             self._reader = chess.polyglot.open_reader(str(path))

@@ -73,6 +73,11 @@ def refuse_illegal(board: chess.Board, text: str = "") -> None:
 def what_is_wrong(board: chess.Board) -> str:
     """Return why a position is not legal, in words; empty = it is."""
     status = board.status()
+    if status & chess.STATUS_BAD_CASTLING_RIGHTS:
+        shuffled = board.copy(stack=False)
+        shuffled.chess960 = True
+        if shuffled.is_valid() and shuffled.has_chess960_castling_rights():
+            return "its castling rights are those of Chess960, and only classical chess is known"
     if status & chess.STATUS_EMPTY:
         return _WRONG[chess.STATUS_EMPTY]
     found = [words for flag, words in _WRONG.items() if status & flag]

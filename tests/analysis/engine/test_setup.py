@@ -56,6 +56,14 @@ def test_a_wrong_engine_is_not_replaced_by_another(
         find_engine()
 
 
+def test_a_name_in_this_folder_is_not_looked_for_elsewhere(
+    programs: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without its ./ a name is one to be looked for on the PATH."""
+    monkeypatch.chdir(programs["path"].parent)
+    assert find_engine("./stockfish") == programs["path"]
+
+
 def test_a_file_that_may_not_be_run_is_no_engine(programs: dict[str, Path]) -> None:
     programs["path"].chmod(0o644)
     with pytest.raises(EngineError, match="may not be run"):

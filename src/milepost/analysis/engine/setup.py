@@ -62,7 +62,7 @@ def _program(name: str, said: str) -> Path:
             f"{said}: there is no such program, or it may not be run; give the path of a UCI "
             f"engine, or none to use {DEFAULT_ENGINE} (Debian: apt-get install stockfish)"
         )
-    return Path(found)
+    return Path(found).absolute()  # a path forgets the ./ that keeps a name from being looked for
 
 
 def parse_engine_options(texts: Iterable[str]) -> dict[str, str]:
