@@ -149,17 +149,23 @@ def won(
                 for lead in leads:
                     fens = drawn[lead, elo]["fen"]
                     for number in range(start, min(start + _IN_TURN, numbers.stop, len(fens))):
-                        fen = fens[number]
-                        if kept.has(lead, elo, fen):
-                            continue
-                        board = chess.Board(fen)
-                        for bot in (ours, theirs):
-                            bot.new_game(number)
-                        players = {board.turn: ours, not board.turn: theirs}
-                        score = play_on(board, players, MatchRules().resign_pawns)
-                        row = {"lead": lead, "elo": elo, "fen": fen, "score": score}
-                        kept.add(row | {"plies": len(board.move_stack)})
+                        _keep_score(kept, (ours, theirs), lead, elo, number, fens[number])
     return compared(drawn, kept.rows) | {"resign_pawns": MatchRules().resign_pawns}
+
+
+def _keep_score(
+    kept: Kept, bots: tuple[mp.Bot, mp.Bot], lead: int, elo: int, number: int, fen: str
+) -> None:
+    """Let two bots play a position on, the first with the move, unless its score is kept."""
+    if kept.has(lead, elo, fen):
+        return
+    board = chess.Board(fen)
+    for bot in bots:
+        bot.new_game(number)
+    players = dict(zip((board.turn, not board.turn), bots, strict=True))
+    score = play_on(board, players, MatchRules().resign_pawns)
+    row = {"lead": lead, "elo": elo, "fen": fen, "score": score}
+    kept.add(row | {"plies": len(board.move_stack)})
 
 
 RISE_ELOS = (1500, 1700, 1900, 2100, 2300, 2500)
@@ -182,15 +188,7 @@ def rise(
         for elo in RISE_ELOS:
             with _bot(elo, seed) as ours, _bot(DEFENDER, seed + 1) as theirs:
                 for lead, number, fen in part:
-                    if kept.has(lead, elo, fen):
-                        continue
-                    board = chess.Board(fen)
-                    for bot in (ours, theirs):
-                        bot.new_game(number)
-                    players = {board.turn: ours, not board.turn: theirs}
-                    score = play_on(board, players, MatchRules().resign_pawns)
-                    row = {"lead": lead, "elo": elo, "fen": fen, "score": score}
-                    kept.add(row | {"plies": len(board.move_stack)})
+                    _keep_score(kept, (ours, theirs), lead, elo, number, fen)
     return risen(kept.rows) | {"defender": DEFENDER}
 
 
