@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import logging
+import signal
 import socket
 import webbrowser
 from collections.abc import Callable
+from types import FrameType
+from typing import TYPE_CHECKING
 
 from milepost.errors import OutputError
 from milepost.io.locks import Lock
 from milepost.web.settings import Settings
+
+if TYPE_CHECKING:
+    import uvicorn
 
 
 def serve(
@@ -62,7 +68,26 @@ def serve(
     tell(f"  keeps its sets in {settings.folder}; Ctrl-C stops it, and jobs go on next time")
     if open_browser:
         webbrowser.open(settings.address)
+    server = uvicorn.Server(config)
+    _hang_up_in_order(server)
     try:
-        uvicorn.Server(config).run(sockets=[listening])
+        server.run(sockets=[listening])
     finally:
         lock.release()
+
+
+def _hang_up_in_order(server: uvicorn.Server) -> None:
+    """Let a terminal that is closed end the server as SIGTERM does, which uvicorn knows.
+
+    An interrupt in the midst of its loop would leave threads behind that Python waits for.
+    """
+    number = getattr(signal, "SIGHUP", None)  # Windows has none
+    before = signal.SIG_IGN if number is None else signal.getsignal(number)
+    if number is None or before == signal.SIG_IGN:  # nohup wants it ignored
+        return
+
+    def hang_up(received: int, frame: FrameType | None) -> None:
+        signal.signal(received, before)  # uvicorn raises it again when all is in order
+        server.handle_exit(received, frame)
+
+    signal.signal(number, hang_up)
