@@ -7,6 +7,7 @@
     │   ├── TableError                      a table lacks columns, or holds the wrong types
     │   ├── NotAnalysedError                no turn of the games is in the evaluation store
     │   ├── NoCalibrationError              no calibration is known for the set-up of evaluations
+    │   ├── SeveralSetupsError              evaluations of several set-ups, and none is named
     │   └── TooFewGamesError                fewer games than a fit asks for
     ├── OutputError (also an OSError)       a result could not be written
     ├── WorkerError (also a RuntimeError)   a worker process died or could not be started
@@ -52,6 +53,10 @@ class NotAnalysedError(InputError):
 
 class NoCalibrationError(InputError):
     """No calibration is known for the engine set-up of some evaluations."""
+
+
+class SeveralSetupsError(InputError):
+    """There are evaluations of several engine set-ups, and nobody has said which to read."""
 
 
 class TooFewGamesError(InputError):

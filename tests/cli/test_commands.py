@@ -370,6 +370,22 @@ def test_an_output_that_cannot_be_is_told_before_the_inputs_are_read(tmp_path: P
         assert told in done.stderr
 
 
+def test_standard_output_by_its_other_name_does_not_replace_a_file(tmp_path: Path) -> None:
+    log = tmp_path / "log.txt"
+    with log.open("ab") as held:
+        held.write(b"before\n")
+        held.flush()
+        subprocess.run(
+            [sys.executable, "-m", "milepost", "results", str(SAMPLE), "-q", "-o", "/dev/stdout",
+             "--format", "csv"],
+            stdout=held, check=True,
+        )  # fmt: skip
+        held.write(b"after\n")
+    lines = log.read_text(encoding="utf-8").splitlines()
+    assert (lines[0], lines[-1]) == ("before", "after")
+    assert len(lines) > 50
+
+
 def test_every_option_that_names_a_file_to_write_is_looked_at() -> None:
     """An option whose help begins with Write names an output, or a folder."""
     waiting: list[Any] = [get_command(app)]

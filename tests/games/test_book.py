@@ -102,3 +102,10 @@ def test_a_folder_and_an_empty_file_are_no_books(tmp_path: Path) -> None:
     (tmp_path / "empty.bin").touch()
     with pytest.raises(InputError, match="it is empty"):
         Book(tmp_path / "empty.bin")
+
+
+def test_a_book_without_moves_leaves_the_file_that_is_there(tmp_path: Path) -> None:
+    path = tmp_path / "book.bin"
+    path.write_bytes(b"precious")
+    assert write_book(count_openings([line("e4")], 3), path, least=2) == 0
+    assert path.read_bytes() == b"precious"

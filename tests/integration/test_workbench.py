@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -299,3 +301,18 @@ def test_a_narrow_screen_needs_no_sideways_scrolling(
         page.goto(f"{served.home}{path}")
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
     page.context.close()
+
+
+def test_a_terminal_that_is_closed_ends_the_server_in_order(tmp_path: Path) -> None:
+    """An interrupt in the midst of its loop printed where it was, and once left it waiting."""
+    served = Served(tmp_path / "bench")
+    asked = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup it would be ignored
+    try:
+        served.start(stderr=subprocess.PIPE)
+    finally:
+        signal.signal(signal.SIGHUP, asked)
+    assert served.process is not None
+    served.process.send_signal(signal.SIGHUP)
+    told = served.process.communicate(timeout=60)[1].decode()
+    assert served.process.returncode == 129
+    assert told.strip() == "milepost: hung up; the same command goes on where this one stopped"

@@ -18,7 +18,7 @@ from milepost.api.matches import match
 from milepost.errors import OutputError
 from milepost.intrinsic.rating.fit_row import read_rows
 from milepost.io.files import FORMATS, write_bytes, write_table, write_text
-from milepost.io.outputs import check_output, is_stream, refuse_inputs
+from milepost.io.outputs import check_output, is_stream, plain_output, refuse_inputs
 from milepost.io.work import WorkFolder
 
 FRAME = pl.DataFrame({"a": [1, 2]})
@@ -137,6 +137,21 @@ def test_an_input_is_not_written_over_under_any_name(tmp_path: Path, fifo: Path)
     refuse_inputs(tmp_path / "other", [games])
     refuse_inputs("-", ["-", games])
     refuse_inputs(fifo, [fifo])  # what flows through is not lost by it
+
+
+def test_files_that_are_held_open_are_not_replaced() -> None:
+    for name in ("/dev/stdout", "/dev/stderr", "/dev/fd/3", "/proc/self/fd/1"):
+        assert is_stream(name)
+    assert plain_output("/dev/stdout") == "-"
+    assert plain_output("out.csv") == "out.csv"
+
+
+def test_a_name_that_is_none_and_a_folder_that_is_a_file(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="the output has no name"):
+        check_output("")
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError, match="file is a file, not a folder"):
+        check_output(tmp_path / "file" / "x.csv")
 
 
 def test_bytes_go_to_standard_output(capfdbinary: pytest.CaptureFixture[bytes]) -> None:

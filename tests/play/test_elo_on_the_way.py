@@ -21,6 +21,14 @@ class Plain:
         self.book, self.calibration = values["BookFile"], values["Calibration"]
         self.range = (1417.0, 2000.0 if self.plan == "bullet" else 2842.0)
         self.minds = [SimpleNamespace(name=self.plan, range=self.range)]
+        self.choice, self.form = values["Choice"], 0.0
+        self.seed: int | None = None
+        self.games: list[int] = []
+
+    def use_book(self, book: str | None, plies: int) -> None:
+        if book is not None and book.startswith("no."):
+            raise InputError(f"{book} cannot be read")
+        self.book = "" if book in (None, "own") else str(book)
 
     def play_at(self, elo: float) -> None:
         self.elo = elo
@@ -31,7 +39,7 @@ class Plain:
     close = start
 
     def new_game(self, number: int) -> None:
-        """Nothing to begin."""
+        self.games.append(number)
 
 
 def played(lines: list[str], given: Mapping[str, str] | None = None) -> tuple[list[Plain], str]:
@@ -68,6 +76,18 @@ def test_another_elo_needs_no_other_bot() -> None:
     made, said = played(["isready", "setoption name UCI_Elo value 2200", "isready"])
     assert [bot.elo for bot in made] == [2200.0], "one bot, which plays at the new Elo"
     assert said.count("readyok") == 2
+
+
+def test_a_book_a_choice_and_no_limit_need_no_other_bot() -> None:
+    """Else a GUI that sets them between two moves has a bot that is not loaded."""
+    lines = ["isready", "setoption name BookFile value mine.bin"]
+    lines += ["setoption name Choice value likeliest", "isready"]
+    made, _ = played(lines)
+    assert [(bot.book, bot.choice, bot.games) for bot in made] == [("mine.bin", "likeliest", [0])]
+    made, _ = played(["isready", "setoption name UCI_LimitStrength value false", "isready"])
+    assert [(bot.elo, bot.choice) for bot in made] == [(2842.0, "likeliest")]
+    made, _ = played(["isready", "setoption name Seed value 3", "isready"])
+    assert [(bot.seed, bot.games) for bot in made] == [(3, [0, 0])], "its chances begin anew"
 
 
 def test_another_plan_needs_another_bot() -> None:

@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import chess
@@ -291,9 +292,11 @@ def test_all_options_are_declared_with_possible_defaults() -> None:
 def test_go_is_taken_apart() -> None:
     text = "wtime 1000 btime x winc 10 searchmoves e2e4 d2d4 ponder depth 5 odd"
     go = read_go(text.split())
-    assert go == Go({"wtime": 1000, "winc": 10, "depth": 5}, False, True, ("e2e4", "d2d4"))
+    known = Go({"wtime": 1000, "winc": 10, "depth": 5}, False, True, ("e2e4", "d2d4"))
+    assert go == replace(known, strange=("btime", "x", "odd"))
     assert read_go(["infinite"]).infinite
-    assert read_go(["movetime"]) == Go()
+    assert read_go(["movetime"]) == Go(strange=("movetime",))
+    assert read_go(["btime", "abc", "depth", "3"]) == Go({"depth": 3}, strange=("btime", "abc"))
 
 
 def test_position_and_setoption_are_taken_apart() -> None:

@@ -41,14 +41,15 @@ class Served:
         """Its address."""
         return f"http://127.0.0.1:{self.port}"
 
-    def start(self) -> None:
-        """Start it, and wait until it answers."""
+    def start(self, stderr: int | None = None) -> None:
+        """Start it, and wait until it answers; messages go to `stderr`, if that is given."""
         command = [sys.executable, "-m", "milepost", "serve", "--no-browser", "--port",
                    str(self.port), "--folder", str(self.folder), "-j", "1",
                    *self.options]  # fmt: skip
         self.process = subprocess.Popen(
-            command, env={**os.environ, "MILEPOST_TOKEN": TOKEN}, stdout=subprocess.DEVNULL
-        )
+            command, env={**os.environ, "MILEPOST_TOKEN": TOKEN}, stdout=subprocess.DEVNULL,
+            stderr=stderr,
+        )  # fmt: skip
         for _ in range(1200):
             try:
                 self.ask("/api/v1/sets")

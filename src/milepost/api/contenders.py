@@ -14,6 +14,7 @@ from milepost.analysis.engine.setup import parse_engine_options
 from milepost.errors import InputError
 from milepost.games.book import OWN_BOOK
 from milepost.intrinsic.choosing.personal import load_agent
+from milepost.io.suggest import did_you_mean
 
 
 @dataclass(frozen=True)
@@ -92,9 +93,9 @@ def parse_contender(text: str) -> Contender:
     while words:
         flag = words.pop(0)
         name = flag.removeprefix("--")
-        if not flag.startswith("--") or not words or (name not in _FLAGS and name != "uci-option"):
-            known = ", ".join([*_FLAGS, "uci-option"])
-            raise InputError(f"a contender is a list of options with values ({known}): {text!r}")
+        _refuse_unknown(flag, text)
+        if not words:
+            raise InputError(f"a contender's option {flag} has no value: {text!r}")
         value = words.pop(0)
         if name == "uci-option":
             options.append(value)
@@ -117,6 +118,17 @@ def parse_contender(text: str) -> Contender:
         other = "a bot" if "uci" in values else "a contender with uci"
         raise InputError(f"{', '.join(strange)} of a contender: only {other} takes that: {text}")
     return Contender(**values, options=tuple(parse_engine_options(options).items()))
+
+
+def _refuse_unknown(flag: str, text: str) -> None:
+    """Refuse a word that is no option of a contender."""
+    known = [*_FLAGS, "uci-option"]
+    name = flag.removeprefix("--")
+    if not flag.startswith("--") or name not in known:
+        raise InputError(
+            f"a contender has no option {flag!r}{did_you_mean(name, known)} (there are "
+            f"{', '.join(known)}): {text!r}"
+        )
 
 
 def read_contenders(contenders: Sequence[Contender | str]) -> list[Contender]:

@@ -125,7 +125,12 @@ def guess_of(thought: Thought, minds: Sequence[Mind], setup: EngineSetup) -> Gue
             f"{mind.name} has no calibration of its own: these are the agents of "
             f"{calibration.name}, with a search to depth {mind.plan.depth}"
         )
-    told = {"elo": thought.elo, "plan": thought.plan, "calibration": calibration.name}
+    told = {
+        "position": board.fen(),
+        "elo": thought.elo,
+        "plan": thought.plan,
+        "calibration": calibration.name,
+    }
     told |= {"setup": calibration.setup, "setup_text": calibration.setup_text}
     return Guess(
         position=board.fen(),

@@ -422,18 +422,18 @@ def _digests(contender: Contender) -> list[str]:
 
 
 def _refuse_to_lose(output: str | Path, played: int, asked: int) -> None:
-    """Refuse to write a match over other games, or over more games of the same match."""
+    """Refuse to write a match over anything else, or over more games of the same match."""
     if played > asked:
         raise InputError(
             f"{output} holds {played:,} games of this match, more than the {asked:,} asked for: "
             "ask for as many or more, or give the games another file"
         )
     path = Path(output)
-    there = path.is_file() and b"[Event " in path.read_bytes()
-    if there and not played:
+    if path.is_file() and path.stat().st_size and not played:
+        what = "other games" if b"[Event " in path.read_bytes() else "something else than games"
         raise InputError(
-            f"{output} holds other games, which would be lost: give this match another file, or "
-            "remove that one"
+            f"{output} holds {what}, which would be lost: give this match another file, or remove "
+            "that one"
         )
 
 

@@ -150,6 +150,19 @@ class Bot:
         low, high = self.range
         self.elo = min(max(float(elo), low), high)
 
+    def use_book(self, book: str | Path | None, plies: int) -> None:
+        """Play by another book from now on; see `Bot`.
+
+        Raises
+        ------
+        InputError
+            If it cannot be read; then the book stays.
+        """
+        found = None if book is None else open_book(book)
+        if self.book is not None:
+            self.book.close()
+        self.book, self.book_plies = found, plies
+
     @property
     def range(self) -> tuple[float, float]:
         """The Elos that it can play at by its plan."""

@@ -26,8 +26,8 @@ Setup = Annotated[
     str | None,
     typer.Option(
         "--setup",
-        help="Which engine set-up to use, if the store holds several (milepost store info lists "
-        "them).",
+        help="Which engine set-up to use, if the store holds several: its plan, such as quick, or "
+        "the start of its key (milepost store info lists them).",
     ),
 ]
 Players = Annotated[
@@ -69,7 +69,12 @@ def read_decisions(
     Where turns are missing in the store, the message names the command that adds them.
     """
     from milepost import api
-    from milepost.errors import InputError, MissingEvaluationsWarning, NotAnalysedError
+    from milepost.errors import (
+        InputError,
+        MissingEvaluationsWarning,
+        NotAnalysedError,
+        SeveralSetupsError,
+    )
     from milepost.io.sources import find_sources
 
     def adding() -> str:
@@ -95,6 +100,10 @@ def read_decisions(
             )  # fmt: skip
     except NotAnalysedError as error:
         raise NotAnalysedError(f"{str(error).split(':')[0]}: {adding()}") from error
+    except SeveralSetupsError as error:
+        head, lines, rest = str(error).partition("\n")
+        option = "--plan" if "plan" in options else "--setup"
+        raise SeveralSetupsError(f"{head}, such as {option} quick{lines}{rest}") from error
     if not quiet and decisions.counts:
         show.note(_counted(decisions.counts), prose=True)
         show.detail(f"engine set-up {decisions.setup}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, MutableMapping, Sequence
 from typing import Any
 
 WRITTEN = (
@@ -20,8 +20,10 @@ _FOLDER = "FOLDER"
 """What stands in the help for an option that names a folder."""
 
 
-def look_at_outputs(params: Sequence[Any], values: Mapping[str, Any]) -> None:
+def look_at_outputs(params: Sequence[Any], values: MutableMapping[str, Any]) -> None:
     """Refuse outputs that cannot be written, or that are inputs of the same command.
+
+    Other names of standard output become ``-``.
 
     Parameters
     ----------
@@ -38,10 +40,14 @@ def look_at_outputs(params: Sequence[Any], values: Mapping[str, Any]) -> None:
     written = [
         param for param in params if set(param.opts) & set(WRITTEN) and param.metavar != _FOLDER
     ]
-    outputs = [str(values[param.name]) for param in written if values.get(param.name) is not None]
-    if not outputs:
+    given = [param.name for param in written if values.get(param.name) is not None]
+    if not given:
         return
-    from milepost.io.outputs import check_output, refuse_inputs
+    from milepost.io.outputs import check_output, plain_output, refuse_inputs
+
+    for name in given:
+        values[name] = plain_output(values[name])
+    outputs = [values[name] for name in given]
 
     others = [values.get(param.name) for param in params if param not in written]
     inputs = list(_files(name for value in others for name in _texts(value)))

@@ -109,7 +109,7 @@ def count_openings(
 
 
 def write_book(counts: Counts, path: str | Path, *, least: float = 1) -> int:
-    """Write a book, atomically; return the number of its entries.
+    """Write a book, atomically; return the number of its entries. Without any, nothing is written.
 
     Weights are in proportion to the counts within a position, the greatest at most 65,535.
 
@@ -130,6 +130,8 @@ def write_book(counts: Counts, path: str | Path, *, least: float = 1) -> int:
         for move, count in kept.items():
             weight = max(round(count * scale), 1)
             entries.append((key, -weight, move))
+    if not entries:
+        return 0
     entries.sort()
     data = b"".join(_ENTRY.pack(key, move, -weight, 0) for key, weight, move in entries)
     from milepost.io.files import write_bytes  # heavy, and readers of books do without it

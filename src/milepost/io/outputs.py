@@ -16,11 +16,22 @@ from pathlib import Path
 from milepost.errors import OutputError
 
 STDOUT = "-"
+_OPEN_FILES = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/self/fd/")
+"""Where Unix shows a process the files that it holds open: they belong to who opened them."""
+_AS_STDOUT = ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+"""Other names of standard output."""
+
+
+def plain_output(path: str) -> str:
+    """Return the name of an output, ``-`` for whatever means standard output."""
+    return STDOUT if path in _AS_STDOUT else path
 
 
 def cannot_write(path: object, error: OSError) -> OutputError:
     """Return the error for a file that the system does not let us write."""
     folder = Path(str(path)).parent
+    if folder.exists() and not folder.is_dir():
+        return OutputError(f"cannot write {path}: {folder} is a file, not a folder")
     if error.errno == errno.ENOENT and not folder.is_dir():
         return OutputError(f"cannot write {path}: there is no folder {folder}; make it first")
     return OutputError(f"cannot write {path}: {error.strerror or error}")
@@ -31,7 +42,7 @@ def is_stream(path: str | Path) -> bool:
 
     Nothing can be put beside it, and nothing found in it again.
     """
-    if str(path) == STDOUT:
+    if str(path) == STDOUT or str(path).startswith(_OPEN_FILES):
         return True
     mode = _mode(path)
     return mode is not None and (stat.S_ISCHR(mode) or stat.S_ISFIFO(mode))
@@ -88,6 +99,8 @@ def check_output(path: str | Path) -> None:
     OutputError
         If the system would not let us write it, as far as that can be seen beforehand.
     """
+    if not str(path):
+        raise OutputError("the output has no name: give one, or - for standard output")
     refuse_kind(path)
     if is_stream(path):
         return

@@ -182,7 +182,9 @@ class UciLoop:
 
     def _on_position(self, words: list[str]) -> None:
         found = read_position(words)
-        if found is not None:
+        if found is None:
+            self.say("info string position: expected startpos or fen; the old one stays")
+        else:
             self._position = found
 
     def _on_go(self, words: list[str]) -> None:
@@ -253,6 +255,7 @@ class UciLoop:
 
     def _load_alone(self, *, quiet: bool) -> None:
         from milepost.kernels import when_compiling
+        from milepost.play.build import LIGHT
         from milepost.play.search import Searcher  # heavy: meanwhile the GUI sets its options
 
         when_compiling(self._patience.compile)
@@ -260,12 +263,12 @@ class UciLoop:
         there = self._searcher is not None and wanted == self._built
         if self._failed is not None or there or self._ending.is_set():
             return
-        if self._searcher is not None and _differ(wanted, self._built) == {"UCI_Elo"}:
-            self._built = wanted
-            self._play_at(self._searcher.bot)
-            return
         before, self._built = self._built, wanted  # what fails is not tried again and again
+        changed = _differ(wanted, before)
         try:
+            if self._searcher is not None and changed <= LIGHT:
+                self._adjust(self._searcher, changed)
+                return
             bot = self._make({**self.values}, self._engine)
             bot.start()
         except MilepostError as error:
@@ -290,12 +293,16 @@ class UciLoop:
         if self._ending.is_set():
             bot.close()
 
-    def _play_at(self, bot: Bot) -> None:
-        """Let the bot that is there play at another Elo: nothing needs to be loaded for it."""
-        if self.values["Agent"]:
+    def _adjust(self, searcher: Searcher, changed: set[str]) -> None:
+        """Let the bot that is there follow some options: nothing needs to be loaded for them."""
+        from milepost.play.build import adjust_bot
+
+        bot = searcher.bot
+        if adjust_bot(bot, self.values):
+            bot.new_game(self._games)
+        if "UCI_Elo" in changed and self.values["Agent"]:
             self.say(f"info string the agent plays at its own Elo, {bot.elo:.0f}")
-        elif self.values["UCI_LimitStrength"] == "true":
-            bot.play_at(float(self.values["UCI_Elo"]))
+        elif changed & {"UCI_Elo", "UCI_LimitStrength"}:
             self._tell_elo(bot)
 
     def _tell_elo(self, bot: Bot) -> None:

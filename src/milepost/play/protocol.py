@@ -26,6 +26,8 @@ class Go:
     """Until ``ponderhit`` or ``stop``."""
     searchmoves: tuple[str, ...] = ()
     """Only these moves."""
+    strange: tuple[str, ...] = ()
+    """Words that are not known, and limits without a number."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,7 @@ def read_go(words: list[str]) -> Go:
     numbers: dict[str, int] = {}
     flags: set[str] = set()
     moves: list[str] = []
+    strange: list[str] = []
     rest = list(words)
     while rest:
         word = rest.pop(0)
@@ -81,11 +84,16 @@ def read_go(words: list[str]) -> Go:
         elif word == "searchmoves":
             while rest and rest[0] not in _GO:
                 moves.append(rest.pop(0))
-        elif word in _NUMBERS and rest:
-            try:
-                number = int(rest[0])
-            except ValueError:
-                continue
+        elif word in _NUMBERS and rest and (number := _whole(rest[0])) is not None:
             rest.pop(0)
             numbers[word] = max(min(number, 10**12), -(10**12))
-    return Go(numbers, "infinite" in flags, "ponder" in flags, tuple(moves))
+        else:
+            strange.append(word)
+    return Go(numbers, "infinite" in flags, "ponder" in flags, tuple(moves), tuple(strange))
+
+
+def _whole(text: str) -> int | None:
+    try:
+        return int(text)
+    except ValueError:
+        return None

@@ -27,6 +27,8 @@ _ROOM = 2.0
 """A plan is begun if so many times what it usually takes is there."""
 _STRETCH = 2.0
 """… or half of that, where the cheapest plan cannot play at the Elo that is asked for."""
+_SHOWN_LETTERS = 100
+"""So much of what is not understood is shown."""
 _GLANCE_SECONDS = 0.03
 _LOOK_SECONDS = 0.01
 _CLOCK_MOVES = 60
@@ -56,6 +58,9 @@ class Searcher:
         board, wrong = board_of(job.position)
         if wrong:
             job.tell(f"info string {wrong}")
+        if job.go.strange:
+            words = " ".join(job.go.strange)[:_SHOWN_LETTERS]
+            job.tell(f"info string go: not understood, and left out: {words}")
         if not any(board.legal_moves):
             self._wait_for_leave(job)
             mated = board.is_checkmate()

@@ -7,8 +7,13 @@ from pathlib import Path
 import pytest
 
 from milepost.analysis.engine import setup as engines
-from milepost.analysis.engine.setup import find_engine, make_setup, parse_engine_options
-from milepost.errors import EngineError
+from milepost.analysis.engine.setup import (
+    choose_setup,
+    find_engine,
+    make_setup,
+    parse_engine_options,
+)
+from milepost.errors import EngineError, InputError, SeveralSetupsError
 
 
 @pytest.fixture
@@ -96,3 +101,15 @@ def test_the_digest_does_not_depend_on_the_order_of_options_or_the_folder_of_the
     two = make_setup("E", {"EvalFile": "b/nn.nnue"}, {"Threads": "1", "Hash": "16"}, "quick")
     assert one.net == "nn.nnue"
     assert one.digest == two.digest
+
+
+def test_a_set_up_is_chosen_by_its_plan_or_its_key() -> None:
+    about = {"a1": {"plan": "quick (depth 10)"}, "b2": {"plan": "bullet (depth 6)"}}
+    assert choose_setup(["a1", "b2"], about, "bullet") == "b2"
+    assert choose_setup(["a1", "b2"], about, "a") == "a1"
+    with pytest.raises(SeveralSetupsError, match="2 set-ups: choose one by its plan or its key"):
+        choose_setup(["a1", "b2"], about, None)
+    with pytest.raises(InputError, match="2 set-ups fit with 'quick'"):
+        choose_setup(["a1", "c3"], {**about, "c3": about["a1"]}, "quick")
+    with pytest.raises(InputError, match="no set-up has the plan, or begins with 'x'"):
+        choose_setup(["a1", "b2"], about, "x")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from milepost.errors import EngineError, InputError
+from milepost.errors import EngineError, InputError, SeveralSetupsError
 
 ENGINE_VARIABLE = "STOCKFISH_EXECUTABLE"
 DEFAULT_ENGINE = "stockfish"
@@ -172,26 +172,35 @@ def setup_problem(path: Path) -> str | None:
 
 
 def choose_setup(stored: list[str], about: dict[str, dict[str, Any]], setup: str | None) -> str:
-    """Return the one of the stored set-ups that begins with `setup`, or the only one there is.
+    """Return the stored set-up whose plan is `setup`, or that begins with it, or the only one.
 
     Raises
     ------
+    SeveralSetupsError
+        If none is named and there are several, with a list of them.
     InputError
-        If none or several fit, with a list of them.
+        If none or several fit, with the list too.
     """
     known = sorted(stored)
     fitting = known if setup is None else [each for each in known if each.startswith(setup)]
+    if setup is not None and not fitting:
+        fitting = [each for each in known if _plan_name(about.get(each)) == setup]
     if len(fitting) == 1:
         return fitting[0]
     if not known:
         raise InputError("there are no evaluations: analyse the games first")
     lines = "".join(f"\n  {each}  {readable_setup(about.get(each))}".rstrip() for each in known)
     if setup is None:
-        raise InputError(
+        raise SeveralSetupsError(
             f"there are {len(known)} set-ups: choose one by its plan or its key{lines}"
         )
-    how = "no set-up begins" if not fitting else f"{len(fitting)} set-ups begin"
+    how = "no set-up has the plan, or begins" if not fitting else f"{len(fitting)} set-ups fit"
     raise InputError(f"{how} with {setup!r}; there are{lines}")
+
+
+def _plan_name(about: dict[str, Any] | None) -> str:
+    """The name of the plan of a set-up, such as quick."""
+    return str((about or {}).get("plan", "")).partition(" ")[0]
 
 
 def readable_setup(about: dict[str, Any] | None) -> str:

@@ -26,7 +26,8 @@ class OfContenders(Command):
 _MATCH_COLUMNS = {
     "w/d/l": "w/d/l: wins, draws and losses.",
     "expected": "Expected: the score that the two Elos promise by Elo's formula.",
-    "Elo (95 %)": "Elo: the difference that the score shows, with its 95 % interval.",
+    "Elo (95 %)": "Elo: the difference that the score shows, with its 95 % interval; a clean score "
+    "is read as if half a game more had been drawn.",
 }
 """What the columns of a match say."""
 

@@ -258,6 +258,8 @@ def written(
     inputs = find_sources(Path(folder) / "curves.parquet").about()
     made = provenance(command, told, inputs)
     write_table(table, "-" if output is None else output, form=form, made=made)
+    if output not in (None, "-"):
+        show.note(f"{len(table):,} {'row' if len(table) == 1 else 'rows'} -> {output}")
     return True
 
 

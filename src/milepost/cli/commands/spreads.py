@@ -18,8 +18,8 @@ def spreads(
         str | None,
         typer.Option(
             "--setup",
-            help="Which engine set-up to use, if the store holds several (milepost store info "
-            "lists them).",
+            help="Which engine set-up to use, if the store holds several: its plan, such as quick, "
+            "or the start of its key (milepost store info lists them).",
         ),
     ] = None,
     limit_pawns: Annotated[
