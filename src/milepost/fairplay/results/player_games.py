@@ -77,6 +77,13 @@ class PlayerGames:
         answer: Floats = POINT * self.expected * (1 - self.expected)
         return answer
 
+    def of_same_players(self, members: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Whether each is of a player who has one of some player-games."""
+        there = np.zeros(len(self.names), dtype=np.bool_)
+        there[self.player[members]] = True
+        answer: npt.NDArray[np.bool_] = there[self.player]
+        return answer
+
     def sum_by_player(self, values: npt.ArrayLike) -> Floats:
         return add_up(self.player, np.asarray(values, dtype=np.float64), len(self.names))
 
