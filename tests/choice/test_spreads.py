@@ -470,3 +470,12 @@ def test_a_decision_without_values_is_named() -> None:
     table = pl.DataFrame({"game_id": ["g", "g"], "values": [[0.1, 0.0], None], "chosen": [0, 0]})
     with pytest.raises(TableError, match="row 2 of the spreads table has no values"):
         Spreads.from_table(table)
+
+
+def test_a_table_in_pieces_is_that_in_one() -> None:
+    table = spreads_table().with_columns(
+        pl.when(pl.int_range(pl.len()) != 2).then("depth_values").alias("depth_values")
+    )
+    pieces = pl.concat([table[1:2], table[:1], table[2:], table[:0]], rechunk=False)
+    assert pieces["depth_values"].n_chunks() > 1
+    same(Spreads.from_table(pieces), Spreads.from_table(pieces.rechunk()))

@@ -31,6 +31,7 @@ from functools import cached_property
 
 import numpy as np
 
+from milepost.choice.logarithms import ln_1_more
 from milepost.choice.scale import (
     Scale,
     best_value,
@@ -259,7 +260,7 @@ def _first(spreads: Spreads, _: Scale) -> Floats:
 
 
 def _over_depths(spreads: Spreads) -> tuple[Floats, Floats, Floats]:
-    """The columns `_DEPTHS`: of the least loss over all depths, the share of 0, and the swing.
+    """The columns `_DEPTHS`: -ln(1 + the least loss over all depths), the share of 0, the swing.
 
     Losses are at most `MOST_LOSS`. Where there are no depths, the final values are the only one.
     """
@@ -267,7 +268,7 @@ def _over_depths(spreads: Spreads) -> tuple[Floats, Floats, Floats]:
     depth_values = values[:, None] if spreads.depth_values is None else spreads.depth_values
     least, tops, swing = np.empty(len(values)), np.empty(len(values)), np.empty(len(values))
     _fill_over_depths(spreads.offsets, values, depth_values, least, tops, swing)
-    return -np.log1p(least), tops, np.clip(swing, -MOST_SWING, MOST_SWING)
+    return least, tops, np.clip(swing, -MOST_SWING, MOST_SWING)
 
 
 @kernel
@@ -289,8 +290,9 @@ def _fill_over_depths(
 
 @vector_kernel
 def _sum_depths(filled: Floats, size: int, least: Floats, tops: Floats, swing: Floats) -> None:
-    """Fill the least loss, the share of 0, and the last less the others' mean, of one decision."""
+    """Fill -ln(1 + the least loss), the share of 0, and the last less the others' mean."""
     depths = len(filled)
+    share = 1.0 / max(depths - 1, 1)
     least[:] = MOST_LOSS
     tops[:] = 0.0
     swing[:] = 0.0
@@ -302,8 +304,9 @@ def _sum_depths(filled: Floats, size: int, least: Floats, tops: Floats, swing: F
             loss = loss if loss < MOST_LOSS else MOST_LOSS
             least[i] = loss if loss < least[i] else least[i]
             # The mean of the others is taken off the last.
-            swing[i] += loss if d == depths - 1 else -loss / (depths - 1)
+            swing[i] += loss if d == depths - 1 else -share * loss
     for i in range(size):
+        least[i] = -ln_1_more(least[i])
         tops[i] /= depths
         swing[i] = swing[i] if depths > 1 else 0.0
 

@@ -253,7 +253,23 @@ def _depth_table(frame: pl.DataFrame, offsets: Ints, least: int) -> Floats:
     column = frame["depth_values"]
     # A decision without values by depth has its final ones at every depth.
     depths = column.list.len().fill_null(0).to_numpy().astype(np.int64)
-    lists = column.to_arrow()
+    most = max(int(depths.max()), least)
+    table = np.empty((offsets[-1], most))
+    if int(depths.min()) < most:
+        table[:] = np.nan
+    begin = 0
+    # Chunk by chunk, as they are: in one piece all numbers would have to be copied first.
+    for chunk in column.get_chunks():
+        end = begin + len(chunk)
+        if not _depths_fit(chunk, offsets[begin : end + 1], depths[begin:end], table):
+            raise TableError("the spreads table has a depth with another number of values")
+        begin = end
+    return table
+
+
+def _depths_fit(chunk: pl.Series, offsets: Ints, depths: Ints, table: Floats) -> bool:
+    """Fill the values by depth of some decisions; return whether there are as many as options."""
+    lists = chunk.to_arrow()
     outer = _numbers(lists.offsets)
     # Of a part of a table the rest is not looked at.
     lists = lists.values[int(outer[0]) : int(outer[-1])]
@@ -261,11 +277,7 @@ def _depth_table(frame: pl.DataFrame, offsets: Ints, least: int) -> Floats:
     flat = lists.values[int(inner[0]) : int(inner[-1])]
     if flat.null_count:
         flat = flat.fill_null(float("nan"))
-    most = max(int(depths.max()), least)
-    table = np.empty((offsets[-1], most))
-    if int(depths.min()) < most:
-        table[:] = np.nan
-    fits = not lists.null_count and _fill_depths(
+    return not lists.null_count and _fill_depths(
         offsets,
         depths,
         (outer - outer[0]).astype(np.int64, copy=False),
@@ -273,9 +285,6 @@ def _depth_table(frame: pl.DataFrame, offsets: Ints, least: int) -> Floats:
         _numbers(flat),
         table,
     )
-    if not fits:
-        raise TableError("the spreads table has a depth with another number of values")
-    return table
 
 
 @kernel

@@ -216,7 +216,9 @@ def make_board(
         prepared, agents = prepare(Spreads.from_table(rated), path.model), None
     spreads = prepared.spreads
     own = rated["mover_elo"].cast(pl.Float64).to_numpy()
-    helped = np.concatenate([helped_probabilities(spreads), *(each[None] for _, each in juries)])
+    helped = helped_probabilities(spreads)
+    if juries:
+        helped = np.concatenate([helped, *(each[None] for _, each in juries)])
     return Board(
         table=rated,
         calibration=calibration,

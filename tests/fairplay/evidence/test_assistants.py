@@ -3,7 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.integrate import quad
+from scipy.special import log_ndtr
 from scipy.stats import norm
+from tests.uncompiled import uncompiled
 
 from milepost.choice.spreads import Spreads
 from milepost.fairplay.evidence import assistants, menu
@@ -56,3 +58,57 @@ def test_half_the_depth_looks_at_the_values_of_that_depth() -> None:
 
 def test_half_the_depth_without_depths_is_the_set_up_itself() -> None:
     assert assistants.shallow_engine(spreads([1.0, 0.5])).tolist() == [1.0, 0.0]
+
+
+def some_decisions() -> Spreads:
+    """Equal options, close ones, far ones, padding, and gaps at the depth that is looked at."""
+    rng = np.random.default_rng(5)
+    values = [sorted(rng.normal(0, 0.5, 9).round(2), reverse=True) for _ in range(12)]
+    values += [[0.4], [0.3, 0.3, 0.3], [0.5, 0.49, 0.2, -np.inf], [9.0, 0.0]]
+    depths = [
+        [[rng.choice([0.1, 0.2, np.nan]), value] if value > -np.inf else [value] * 2
+         for value in each]
+        for each in values
+    ]  # fmt: skip
+    return Spreads.from_lists(values, [0] * len(values), depth_values=depths)
+
+
+def everything() -> list[list[float]]:
+    answer: list[list[float]] = assistants.helped_probabilities(some_decisions()).tolist()
+    return answer
+
+
+def test_another_engine_is_the_plain_sum_over_points() -> None:
+    some = some_decisions()
+    found = assistants.other_engine(some)
+    points = np.linspace(-6.0, 6.0, 81)
+    step = 12.0 / 80 / 30
+    for first, stop in zip(some.offsets[:-1], some.offsets[1:], strict=True):
+        loss = (some.values[first] - some.values[first:stop]) / assistants.NOISE_PAWNS
+        near = loss[loss <= 6.0]
+        # Φ is taken at the nearest points of a table, φ where it is.
+        places = points + np.round((near[:, None] - 6.0 + 13.0) / step) * step - 13.0 + 6.0
+        ln_phi = log_ndtr(places)
+        shifted = points + near[:, None]
+        chance = np.exp(ln_phi.sum(axis=0) - ln_phi - 0.5 * shifted**2).sum(axis=1)
+        expected = np.zeros(stop - first)
+        expected[: len(near)] = chance / chance.sum()
+        np.testing.assert_allclose(found[first:stop], expected, rtol=1e-11, atol=1e-15)
+
+
+def test_equal_options_share_at_half_the_depth() -> None:
+    some = some_decisions()
+    assert some.depth_values is not None
+    values = np.where(np.isnan(some.depth_values[:, 0]), some.values, some.depth_values[:, 0])
+    found = assistants.shallow_engine(some)
+    for first, stop in zip(some.offsets[:-1], some.offsets[1:], strict=True):
+        best = values[first:stop] == values[first:stop].max()
+        np.testing.assert_array_equal(found[first:stop], best / best.sum())
+
+
+def test_uncompiled_assistants_say_the_same() -> None:
+    plain = uncompiled(
+        "tests.fairplay.evidence.test_assistants",
+        "milepost.fairplay.evidence.assistants._noisy_best",
+    )
+    np.testing.assert_allclose(plain, everything(), rtol=1e-12, atol=1e-15)

@@ -5,7 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.uncompiled import uncompiled
 
+from milepost.choice.spreads import Floats
 from milepost.fairplay.evidence import counts, menu
 from milepost.fairplay.evidence.counts import FirstMoves
 from milepost.fairplay.evidence.menu import Chances
@@ -79,6 +81,45 @@ def test_count_ratio_is_that_of_the_definition_and_has_mean_one() -> None:
         # P(hits) times the ratio, over all that can happen: exactly 1, so it is an e-value.
         mean += np.exp(np.logaddexp.reduce(turns.prior + found.counted[0]) + found.ln_counts)
     assert mean == pytest.approx(1.0, abs=1e-9)
+
+
+def long_games() -> tuple[Turns, FirstMoves, Floats]:
+    """Games of more turns than are multiplied at once, some of them certain; and the hits."""
+    turns, chosen = counted((1, 70, 33))
+    assert chosen.first is not None
+    chance = np.minimum(1.6 * chosen.first.chance, 1.0)
+    chance[40:60, ::3] = 0.0
+    hit = np.where(np.arange(len(chance)) % 3 > 0, 1.0, 0.0)
+    return turns, FirstMoves(chance, turns.starts), hit
+
+
+def everything() -> list[float]:
+    turns, first, hit = long_games()
+    answer: list[float] = first.likelihoods(hit, turns.mixing, 0, turns.games).ravel().tolist()
+    return answer
+
+
+def test_products_of_many_turns_are_the_plain_sums_of_logarithms() -> None:
+    turns, first, hit = long_games()
+    found = first.likelihoods(hit, turns.mixing, 0, turns.games)
+    p = np.clip(first.chance, 1e-9, 1 - 1e-9)
+    alone = np.where(hit[:, None] > 0, np.log(p), np.log(1 - p))
+    for game in range(turns.games):
+        at = slice(turns.starts[game], turns.starts[game + 1])
+        rows = [alone[at].sum(axis=0)]
+        for tilt in counts.TILTS:
+            scale = np.log1p(np.expm1(tilt) * first.chance[at])
+            rows.append((alone[at] + tilt * hit[at, None] - scale).sum(axis=0))
+        expected = [np.log(turns.mixing[game] @ np.exp(row - row.max())) + row.max()
+                    for row in rows]  # fmt: skip
+        np.testing.assert_allclose(found[game], expected, rtol=1e-11)
+
+
+def test_uncompiled_counts_give_the_same() -> None:
+    plain = uncompiled(
+        "tests.fairplay.evidence.test_counts", "milepost.fairplay.evidence.counts._add_counts"
+    )
+    np.testing.assert_allclose(plain, everything(), rtol=1e-12)
 
 
 def test_e_is_the_mean_of_menu_and_counts() -> None:

@@ -315,6 +315,27 @@ def test_games_without_elo_or_result_or_other_side_do_not_count(sample: Sample) 
         assert found["reason"].null_count() == 0
 
 
+def test_player_games_of_the_same_players_and_with_gaps(sample: Sample) -> None:
+    games = player_games.gather_games(sample.table, sample.ladder, 35.0)
+    some = games.player[games.other] == 2
+    expected = np.isin(games.player, games.player[some])
+    np.testing.assert_array_equal(games.of_same_players(some), expected)
+    assert not games.of_same_players(np.zeros(len(games), dtype=np.bool_)).any()
+
+    # Turns that do not say game, mover or opponent belong to nothing.
+    gone = np.arange(len(sample.table)) % 7 == 0
+    names = ("game_id", "mover", "opponent")
+    gaps = sample.table.with_columns(pl.when(~pl.Series(gone)).then(name).alias(name)
+                                     for name in names)  # fmt: skip
+    found = player_games.gather_games(gaps, sample.ladder, 35.0)
+    rest = player_games.gather_games(sample.table.filter(~gone), sample.ladder.take(~gone), 35.0)
+    assert found.game_ids == rest.game_ids
+    np.testing.assert_array_equal(found.of_row[~gone], rest.of_row)
+    assert (found.of_row[gone] == -1).all()
+    np.testing.assert_allclose(found.score_sum, rest.score_sum, rtol=1e-12)
+    np.testing.assert_array_equal(found.other, rest.other)
+
+
 def test_too_few_turns_or_opponents_give_no_test(sample: Sample) -> None:
     def test_of(kept: pl.Expr) -> pl.DataFrame:
         here = sample.table.select(kept).to_series().to_numpy()

@@ -94,13 +94,14 @@ def climb_decisions(
             highest[g] = math.log(math.log(real[g] * 1.0)) + 1e-12 if real[g] > 1 else 0.0
             best[g], since[g], group.width[g] = -1, 0, width
         for agent in range(agents):
+            _multiply(
+                factors, agent, agents + agent, base, numbers, together, group.width, group.z, way,
+                group.top,
+            )  # fmt: skip
             for g in range(together):
-                top = _multiply(
-                    factors, agent, agents + agent, base, numbers, g, group.width[g], group.z, way
-                )
-                at = place_of(group.z, g, group.width[g], top, max(best[g], 0))
+                at = place_of(group.z, g, group.width[g], group.top[g], max(best[g], 0))
                 since[g] = since[g] + 1 if at == best[g] else 0
-                best[g], group.top[g], group.waiting[g] = at, top, real[g] > 1
+                best[g], group.waiting[g] = at, real[g] > 1
                 group.z[g, at] = NOWHERE
                 group.high[g] = highest[g]
                 group.x[g] = _guess(group, g, agent, since[g], levels[g], own[g], highest[g], kappa)
@@ -283,28 +284,31 @@ def _multiply(
     slope: int,
     base: Floats,
     numbers: Floats,
-    row: int,
-    size: int,
+    together: int,
+    width: Ints,
     z: Floats,
     way: Floats,
-) -> float:
-    """Fill z = base + Σ factor × number of each option, and its slope; return the greatest z."""
+    top: Floats,
+) -> None:
+    """Fill z = base + Σ factor × number of each option, its slope, and the greatest z."""
     for j in range(0, factors.shape[1], TERMS):
         one, two, three = factors[agent, j], factors[agent, j + 1], factors[agent, j + 2]
         four, five, six = factors[agent, j + 3], factors[agent, j + 4], factors[agent, j + 5]
         uno, due, tre = factors[slope, j], factors[slope, j + 1], factors[slope, j + 2]
         quattro, cinque, sei = factors[slope, j + 3], factors[slope, j + 4], factors[slope, j + 5]
-        for i in range(size):
-            a, b, c = numbers[row, j, i], numbers[row, j + 1, i], numbers[row, j + 2, i]
-            d, e, f = numbers[row, j + 3, i], numbers[row, j + 4, i], numbers[row, j + 5, i]
-            more = one * a + two * b + three * c + four * d + five * e + six * f
-            moves = uno * a + due * b + tre * c + quattro * d + cinque * e + sei * f
-            z[row, i] = (base[row, i] if j == 0 else z[row, i]) + more
-            way[row, i] = (0.0 if j == 0 else way[row, i]) + moves
-    top = NOWHERE
-    for i in range(size):
-        top = max(top, z[row, i])
-    return top
+        for g in range(together):
+            for i in range(width[g]):
+                a, b, c = numbers[g, j, i], numbers[g, j + 1, i], numbers[g, j + 2, i]
+                d, e, f = numbers[g, j + 3, i], numbers[g, j + 4, i], numbers[g, j + 5, i]
+                more = one * a + two * b + three * c + four * d + five * e + six * f
+                moves = uno * a + due * b + tre * c + quattro * d + cinque * e + sei * f
+                z[g, i] = (base[g, i] if j == 0 else z[g, i]) + more
+                way[g, i] = (0.0 if j == 0 else way[g, i]) + moves
+    for g in range(together):
+        best = NOWHERE
+        for i in range(width[g]):
+            best = max(best, z[g, i])
+        top[g] = best
 
 
 @wide_kernel

@@ -7,6 +7,7 @@ Its choices do not depend on the player's rating. The list is fixed before anyth
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Final
@@ -30,8 +31,9 @@ _POINTS: Final = 81
 
 def same_engine(spreads: Spreads) -> Floats:
     """Return who takes the best option of this set-up; options of equal worth share."""
-    best = np.repeat(spreads.values[spreads.offsets[:-1]], spreads.counts)
-    return _shared(spreads, (spreads.values == best).astype(np.float64))
+    answer = np.zeros(len(spreads.values))
+    _share_near(spreads.offsets, spreads.values, 0.0, len(spreads.values), answer)
+    return answer
 
 
 def other_engine(spreads: Spreads) -> Floats:
@@ -39,27 +41,26 @@ def other_engine(spreads: Spreads) -> Floats:
 
     P(i) = ∫ φ(x - v_i) Π_{j≠i} Φ(x - v_j) dx, values in units of `NOISE_PAWNS`.
     """
-    loss = _losses(spreads) / NOISE_PAWNS
-    answer = np.zeros(len(loss))
-    _noisy_best(spreads.offsets, loss, _GRID, _phi_tracks(), answer)
-    return _shared(spreads, answer)
+    answer = np.zeros(len(spreads.values))
+    _noisy_best(spreads.offsets, spreads.values, _GRID, *_phi_tracks(), answer)
+    return answer
 
 
 def shallow_engine(spreads: Spreads) -> Floats:
     """Return who takes the best option of about half the depth; without depths: of this set-up."""
     if spreads.depth_values is None or len(spreads.depths) < 2:
         return same_engine(spreads)
-    values = spreads.depth_values[:, (len(spreads.depths) - 1) // 2]
-    values = np.where(np.isnan(values), spreads.values, values)
-    best = np.repeat(np.maximum.reduceat(values, spreads.offsets[:-1]), spreads.counts)
-    return _shared(spreads, (values == best).astype(np.float64))
+    answer = np.zeros(len(spreads.values))
+    depth = (len(spreads.depths) - 1) // 2
+    _share_at_depth(spreads.offsets, spreads.values, spreads.depth_values, depth, answer)
+    return answer
 
 
 def near_best(spreads: Spreads) -> Floats:
     """Return who takes any of the first three options that is nearly as good as the best."""
-    place = np.arange(len(spreads.values)) - np.repeat(spreads.offsets[:-1], spreads.counts)
-    good = (place < 3) & (_losses(spreads) <= NEAR_PAWNS + 1e-9)
-    return _shared(spreads, good.astype(np.float64))
+    answer = np.zeros(len(spreads.values))
+    _share_near(spreads.offsets, spreads.values, NEAR_PAWNS + 1e-9, 3, answer)
+    return answer
 
 
 ASSISTANTS: Mapping[str, Callable[[Spreads], Floats]] = {
@@ -76,15 +77,34 @@ def helped_probabilities(spreads: Spreads) -> Floats:
     return np.stack([assistant(spreads) for assistant in ASSISTANTS.values()])
 
 
-def _losses(spreads: Spreads) -> Floats:
-    best = np.repeat(spreads.values[spreads.offsets[:-1]], spreads.counts)
-    return np.where(np.isfinite(spreads.values), best - spreads.values, np.inf)
+@kernel
+def _share_near(offsets: Ints, values: Floats, near: float, most: int, answer: Floats) -> None:
+    """Share among the first few options of each decision that are as near to the best."""
+    for decision in range(len(offsets) - 1):
+        first, stop = offsets[decision], offsets[decision + 1]
+        # Options are best first.
+        last = first + 1
+        while last < min(stop, first + most) and values[first] - values[last] <= near:
+            last += 1
+        answer[first:last] = 1.0 / (last - first)
 
 
-def _shared(spreads: Spreads, weights: Floats) -> Floats:
-    total = np.repeat(np.add.reduceat(weights, spreads.offsets[:-1]), spreads.counts)
-    answer: Floats = weights / total
-    return answer
+@kernel
+def _share_at_depth(
+    offsets: Ints, values: Floats, depth_values: Floats, depth: int, answer: Floats
+) -> None:
+    """Share among the options that are best at a depth; what is not known there is as it is."""
+    for decision in range(len(offsets) - 1):
+        first, stop = offsets[decision], offsets[decision + 1]
+        best, count = -math.inf, 0
+        for i in range(first, stop):
+            here = depth_values[i, depth]
+            answer[i] = values[i] if math.isnan(here) else here
+            if answer[i] > best:
+                best, count = answer[i], 0
+            count += answer[i] == best
+        for i in range(first, stop):
+            answer[i] = 1.0 / count if answer[i] == best else 0.0
 
 
 _TRACKS: Final = 30
@@ -92,56 +112,70 @@ _TRACKS: Final = 30
 _START: Final = -2 * _FAR - 1
 _STEP: Final = 2 * _FAR / (_POINTS - 1) / _TRACKS
 _ROOM: Final = 96
-"""Points in whole vectors; nothing is left of the noise at those that are too many."""
-_GRID: Final = np.concatenate(
-    [np.linspace(-_FAR, _FAR, _POINTS), np.full(_ROOM - _POINTS, 10 * _FAR)]
-)
+"""Points in whole vectors; those that are too many do not count."""
+_GRID: Final = np.linspace(-_FAR, 2 * _FAR * (_ROOM - 1) / (_POINTS - 1) - _FAR, _ROOM)
 
 
 @cache
-def _phi_tracks() -> Floats:
-    """Return ln Φ on a fine table: the kernel then only looks up and adds.
+def _phi_tracks() -> tuple[Floats, Floats]:
+    """Return ln Φ and φ/Φ, up to a factor, on a fine table: the kernel looks up and adds.
 
     Row r has the points r, r + `_TRACKS`, …: an option meets the points of the integral at those of
     one row, one after the other.
     """
     length = -(-int(-2 * _START / _STEP) // _TRACKS) + _ROOM
     points = _START + _STEP * np.arange(length * _TRACKS)
-    table: Floats = np.ascontiguousarray(log_ndtr(points).reshape(length, _TRACKS).T)
-    return table
+    logarithm = log_ndtr(points)
+    ratio = np.exp(-0.5 * points**2 - logarithm)
+    tables = (each.reshape(length, _TRACKS).T for each in (logarithm, ratio))
+    ln_phi, over_phi = (np.ascontiguousarray(table) for table in tables)
+    return ln_phi, over_phi
 
 
 @kernel
-def _noisy_best(offsets: Ints, loss: Floats, grid: Floats, tracks: Floats, answer: Floats) -> None:
-    """Fill the chance of each option to come first, up to a common factor."""
-    total = np.empty(len(grid))
+def _noisy_best(
+    offsets: Ints, values: Floats, grid: Floats, ln_phi: Floats, ratio: Floats, answer: Floats
+) -> None:
+    """Fill the chance of each option to come first."""
+    total = np.zeros(_ROOM)
     for decision in range(len(offsets) - 1):
         first, stop = offsets[decision], offsets[decision + 1]
+        best = values[first]
         total[:] = 0.0
         # Options are best first: those that may come first stand together, and so do equal ones.
         last = first
-        while last < stop and loss[last] <= _FAR:
-            same = last + 1
-            while same < stop and loss[same] == loss[last]:
-                same += 1
-            place = _place(loss[last])
-            _add_track(tracks[place % _TRACKS], place // _TRACKS, same - last, total)
+        while last < stop and (best - values[last]) / NOISE_PAWNS <= _FAR:
+            same = _end_of_equals(values, last, stop)
+            place = _place((best - values[last]) / NOISE_PAWNS)
+            _add_track(ln_phi[place % _TRACKS], place // _TRACKS, same - last, total)
             last = same
-        at = first
+        _raise(total)
+        at, everything = first, 0.0
         while at < last:
-            place = _place(loss[at])
-            chance = _chance(tracks[place % _TRACKS], place // _TRACKS, loss[at], grid, total)
-            same = at + 1
-            answer[at] = chance
-            while same < last and loss[same] == loss[at]:
-                answer[same] = chance
-                same += 1
+            same = _end_of_equals(values, at, last)
+            loss = (best - values[at]) / NOISE_PAWNS
+            place = _place(loss)
+            apart = loss - _FAR - _START - place * _STEP
+            chance = _chance(ratio[place % _TRACKS], place // _TRACKS, loss, apart, grid, total)
+            answer[at:same] = chance
+            everything += (same - at) * chance
             at = same
+        for i in range(first, last):
+            answer[i] /= everything
+
+
+@kernel
+def _end_of_equals(values: Floats, at: int, stop: int) -> int:
+    """Return where the options end that are worth as much as one."""
+    end = at + 1
+    while end < stop and values[end] == values[at]:
+        end += 1
+    return end
 
 
 @kernel
 def _place(loss: float) -> int:
-    """Return where an option meets the first point of the integral in the table of ln Φ."""
+    """Return where an option meets the first point of the integral in the tables."""
     return int((loss - _FAR - _START) / _STEP + 0.5)
 
 
@@ -153,10 +187,27 @@ def _add_track(track: Floats, begin: int, times: int, total: Floats) -> None:
 
 
 @wide_kernel
-def _chance(track: Floats, begin: int, loss: float, grid: Floats, total: Floats) -> float:
-    """Return the chance of an option to come first: a sum over where its own noise may lie."""
+def _raise(total: Floats) -> None:
+    """Turn ln Π Φ into Π Φ, and into nothing where no point is."""
+    for k in range(_ROOM):
+        total[k] = exp(total[k])
+    for k in range(_POINTS, _ROOM):
+        total[k] = 0.0
+
+
+@wide_kernel
+def _chance(
+    ratio: Floats, begin: int, loss: float, apart: float, grid: Floats, product: Floats
+) -> float:
+    """Return the chance of an option to come first: a sum over where its own noise may lie.
+
+    `apart` is how far its points lie from those of the table: by as little, φ is carried on as
+    e^-u with u = apart × (x - apart / 2), which is below 0.02 wherever φ counts.
+    """
     chance = 0.0
     for k in range(_ROOM):
-        shifted = grid[k] + loss
-        chance += exp(total[k] - track[begin + k] - 0.5 * shifted * shifted)
+        u = apart * (grid[k] + (loss - 0.5 * apart))
+        carried = 1.0 - u * (1.0 / 3.0 - u * (1.0 / 12.0 - u * (1.0 / 60.0)))
+        carried = 1.0 - u * (1.0 - 0.5 * u * carried)
+        chance += product[k] * ratio[begin + k] * carried
     return chance

@@ -20,18 +20,22 @@ same null it is an e-value for what was counted, and so for the moves.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
 
 import numpy as np
 
+from milepost.choice.logarithms import ln
 from milepost.choice.spreads import Floats, Ints
+from milepost.kernels import kernel, wide_kernel
 
 TILTS: Final = (0.25, 0.5, 1.0)
 """b, in log odds; all weigh the same."""
 WEIGHT: Final = 0.5
 """What the count ratio weighs in E; the menu has the rest."""
 _EDGE: Final = 1e-9
+"""No chance is taken to be closer to 0 or to 1."""
+_AT_ONCE: Final = 32
+"""The product of so many chances is a number whose logarithm can be taken."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,18 +46,6 @@ class FirstMoves:
     """Its probability for an agent at each node of strength, turns × nodes."""
     starts: Ints
     """Game g has the turns ``starts[g]`` to ``starts[g + 1]``."""
-
-    @cached_property
-    def _logs(self) -> tuple[Floats, Floats]:
-        p = np.clip(self.chance, _EDGE, 1 - _EDGE)
-        return np.log(p), np.log(1 - p)
-
-    @cached_property
-    def _scales(self) -> Floats:
-        """Σ ln(1 - m + m e^b) of each game, games × tilts × nodes."""
-        each = np.log(1 + np.expm1(TILTS)[:, None] * self.chance[:, None, :])
-        answer: Floats = np.add.reduceat(each, self.starts[:-1], axis=0)
-        return answer
 
     def likelihoods(self, hit: Floats, mixing: Floats, first: int, last: int) -> Floats:
         """Return the log-likelihoods of the counts of some games, games × (1 + tilts) × strengths.
@@ -69,14 +61,54 @@ class FirstMoves:
         first, last
             The games, the last one not included.
         """
-        at = slice(int(self.starts[first]), int(self.starts[last]))
-        starts = self.starts[first:last] - at.start
-        yes, no = self._logs
-        each = np.where(hit[at, None] > 0, yes[at], no[at])
-        alone = np.add.reduceat(each, starts, axis=0)[:, None]
-        hits = np.add.reduceat(hit[at], starts)[:, None, None]
-        shift = np.array(TILTS)[:, None] * hits - self._scales[first:last]
-        rows = np.concatenate([alone, alone + shift], axis=1)
+        rows = np.zeros((last - first, 1 + len(TILTS), self.chance.shape[1]))
+        _add_counts(
+            self.starts[first : last + 1], self.chance, hit, np.array(TILTS), np.expm1(TILTS), rows
+        )
         top = rows.max(axis=2, keepdims=True)
         answer: Floats = np.log(np.exp(rows - top) @ mixing.transpose(0, 2, 1)) + top
         return answer
+
+
+@kernel
+def _add_counts(
+    starts: Ints, chance: Floats, hit: Floats, tilts: Floats, gains: Floats, rows: Floats
+) -> None:
+    """Add the log-likelihoods of the counts of games by node: not tilted, then each tilt.
+
+    Factors are multiplied, and the logarithm is taken of some turns together: one of each turn
+    would be most of the work. `gains` are e^b - 1.
+    """
+    products = np.ones((1 + len(gains), chance.shape[1]))
+    for game in range(len(starts) - 1):
+        hits = 0.0
+        for turn in range(starts[game], starts[game + 1]):
+            hits += hit[turn]
+            _multiply(chance, turn, hit[turn] > 0.0, gains, products)
+            done = turn + 1 - starts[game]
+            if done % _AT_ONCE == 0 or turn + 1 == starts[game + 1]:
+                _take_logarithms(products, rows[game])
+        for k in range(len(gains)):
+            # What was summed for a tilt so far is the logarithm of its scale, Π (1 - m + m e^b).
+            for n in range(chance.shape[1]):
+                rows[game, 1 + k, n] = rows[game, 0, n] + tilts[k] * hits - rows[game, 1 + k, n]
+
+
+@wide_kernel
+def _multiply(chance: Floats, turn: int, hit: bool, gains: Floats, products: Floats) -> None:
+    """Multiply by the chance of what was played on a turn, and by the scales of the tilts."""
+    for n in range(chance.shape[1]):
+        first = min(max(chance[turn, n], _EDGE), 1.0 - _EDGE)
+        products[0, n] *= first if hit else 1.0 - first
+    for k in range(len(gains)):
+        for n in range(chance.shape[1]):
+            products[1 + k, n] *= 1.0 + gains[k] * chance[turn, n]
+
+
+@wide_kernel
+def _take_logarithms(products: Floats, sums: Floats) -> None:
+    """Add the logarithms of products to sums, and begin new products."""
+    for k in range(products.shape[0]):
+        for n in range(products.shape[1]):
+            sums[k, n] += ln(products[k, n])
+            products[k, n] = 1.0

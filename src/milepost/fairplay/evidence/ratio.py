@@ -19,6 +19,7 @@ Ratings and strengths stand on a grid about the rating; on that grid the model i
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -38,6 +39,8 @@ NODES = np.arange(-1000.0, 1001.0, 50.0)
 LEAST_SD = 60.0
 """No rating is known better than this: the grid is too coarse for less, and so is life."""
 _LEAST_INFORMATION = 1e-12
+_APART = np.abs(np.arange(len(NODES))[:, None] - np.arange(len(NODES)))
+"""By how many nodes two of them are apart."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +106,9 @@ def game_mixing(information: Floats, dispersion: float, game_sd: float = 0.0) ->
     tau = np.sqrt(spare / np.maximum(information, _LEAST_INFORMATION) + game_sd**2)
     # Beyond the grid there is nothing; half of it is far enough for any game.
     tau = np.clip(tau, LEAST_SD, 0.4 * NODES[-1])
-    distance = NODES[:, None] - NODES[None, :]
-    table = np.exp(-0.5 * (distance[None] / tau[:, None, None]) ** 2)
+    # The nodes are evenly spaced, so there are no more distances than nodes.
+    near = np.exp(-0.5 * ((NODES - NODES[0]) / tau[:, None]) ** 2)
+    table = np.take(near, _APART, axis=1)
     answer: Floats = table / table.sum(axis=2, keepdims=True)
     return answer
 
@@ -115,11 +119,16 @@ def log_sum(values: npt.ArrayLike, axis: int | None = None) -> Any:
     Evidence takes it hundreds of times of a few numbers, for which SciPy's is slow to begin.
     """
     terms = np.asarray(values, dtype=np.float64)
+    if axis is None:
+        greatest = float(terms.max())
+        greatest = greatest if math.isfinite(greatest) else 0.0
+        whole = float(np.exp(terms - greatest).sum())
+        return math.log(whole) + greatest if whole != 0.0 else -math.inf
     top = terms.max(axis=axis, keepdims=True)
     top = np.where(np.isfinite(top), top, 0.0)
     with np.errstate(divide="ignore"):
         total = np.log(np.exp(terms - top).sum(axis=axis))
-    return total + (top.item() if axis is None else top.squeeze(axis))
+    return total + top.squeeze(axis)
 
 
 @dataclass(frozen=True, eq=False)

@@ -248,7 +248,7 @@ def score(
     rows
         The turns.
     """
-    apart = (scores.chosen - scores.expected)[rows]
+    apart = scores.chosen[rows] - scores.expected[rows]
     count = len(apart)
     return score_sums(
         apart.sum(axis=0),

@@ -117,7 +117,7 @@ def split_results(
             continue
         others = np.zeros(len(games), dtype=np.bool_)
         others[games.other[mine]] = True
-        elsewhere = np.isin(games.player, games.player[others]) & ~others
+        elsewhere = games.of_same_players(others) & ~others
         own, theirs = np.where(mine, slope, 0.0), np.where(others, -slope, 0.0)
         rows.append(
             {
@@ -277,7 +277,7 @@ def _rating(
     turns = int(games.turns[members].sum())
     answer: dict[str, float | int | None] = {f"{what}_turns": turns}
     if turns:
-        answer[f"{what}_elo"] = float(np.average(games.elo[members], weights=games.turns[members]))
+        answer[f"{what}_elo"] = float(games.elo[members] @ games.turns[members]) / turns
     if turns < LEAST_TURNS:
         return answer
     players = np.bincount(games.player[members], weights=games.turns[members]) / turns

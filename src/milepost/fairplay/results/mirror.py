@@ -110,7 +110,7 @@ def mirror_test(
         against = games.player[games.other] == code
         turns = int(games.turns[against].sum())
         who = np.unique(games.player[against])
-        elsewhere = np.isin(games.player, who) & ~against
+        elsewhere = games.of_same_players(against) & ~against
         row = {
             "player": name,
             "opponents": len(who),

@@ -77,6 +77,13 @@ class PlayerGames:
         answer: Floats = POINT * self.expected * (1 - self.expected)
         return answer
 
+    def of_same_players(self, members: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Whether each is of a player who has one of some player-games."""
+        there = np.zeros(len(self.names), dtype=np.bool_)
+        there[self.player[members]] = True
+        answer: npt.NDArray[np.bool_] = there[self.player]
+        return answer
+
     def sum_by_player(self, values: npt.ArrayLike) -> Floats:
         return add_up(self.player, np.asarray(values, dtype=np.float64), len(self.names))
 
@@ -96,56 +103,79 @@ def gather_games(
             f"the ladder has {len(ladder):,} decisions, the table {len(decisions):,}: "
             "they must be the same"
         )
-    frame = decisions.select(_NEEDED).with_row_index("row")
-    own = frame["mover_elo"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+    own, against, result = (
+        decisions[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        for name in ("mover_elo", "opponent_elo", "score")
+    )
     known = np.isfinite(own)
     at = np.where(known, own, ladder.rungs.mean())
-    frame = frame.with_columns(
-        pl.Series("u", ladder.weights * np.where(known, ladder.scores(at), 0.0)),
-        pl.Series("i", ladder.weights * np.where(known, ladder.information_at(at), 0.0)),
+    score = ladder.weights * np.where(known, ladder.scores(at), 0.0)
+    information = ladder.weights * np.where(known, ladder.information_at(at), 0.0)
+    game_ids, movers, opponents, colours = (
+        decisions[name].to_list() for name in ("game_id", "mover", "opponent", "colour")
     )
-    names = sorted({*frame["mover"].unique(), *frame["opponent"].unique()} - {None})
-    keys = ["game_id", "mover", "opponent"]
-    facts = ["colour", "mover_elo", "opponent_elo", "score"]
-    found = (
-        frame.lazy()
-        .group_by(keys)
-        .agg(pl.col(facts).first(), pl.col("u", "i").sum(), pl.len().alias("turns"), "row")
-        .drop_nulls([*keys, *facts])
-        .filter(pl.col("i") > 0)
-        .sort(keys)
-        .collect()
+    ids, names = sorted({*game_ids} - {None}), sorted({*movers, *opponents} - {None})
+    game, mover, opponent = _codes(ids, game_ids), _codes(names, movers), _codes(names, opponents)
+    # Games in the order of their names, then movers, then opponents.
+    told = np.flatnonzero((game >= 0) & (mover >= 0) & (opponent >= 0))
+    keys, first, which = np.unique(
+        _key(game[told], mover[told], opponent[told], len(names)),
+        return_index=True,
+        return_inverse=True,
     )
-    others = _opponents(found.select(keys).rows())
+    # A player-game is as its first turn says.
+    first = told[first]
+    sums, informed = (add_up(which, each[told], len(keys)) for each in (score, information))
+    counts = (
+        np.array([colours[row] is not None for row in first], dtype=np.bool_)
+        & ~(np.isnan(own) | np.isnan(against) | np.isnan(result))[first]
+        & (informed > 0)
+    )
     if paired:
-        found = found.filter(pl.Series(others >= 0))
-        others = _opponents(found.select(keys).rows())
-    code = {name: number for number, name in enumerate(names)}
-    turns = found["turns"].to_numpy().astype(np.int64)
-    of_row = np.full(len(frame), -1, dtype=np.int64)
-    of_row[found["row"].explode().drop_nulls().to_numpy()] = np.repeat(np.arange(len(found)), turns)
-    elo, against = (found[name].cast(pl.Float64).to_numpy() for name in facts[1:3])
-    first = np.where(found["colour"].to_numpy() == "white", white_advantage, -white_advantage)
+        others = _opponents(keys[counts], game, mover, opponent, first[counts], len(names))
+        counts[np.flatnonzero(counts)[others < 0]] = False
+    number = np.where(counts, np.cumsum(counts) - 1, -1)
+    of_row = np.full(len(decisions), -1, dtype=np.int64)
+    of_row[told] = number[which]
+    first = first[counts]
+    white = np.array([colours[row] == "white" for row in first], dtype=np.bool_)
+    advantage = np.where(white, white_advantage, -white_advantage)
     return PlayerGames(
         names=names,
-        player=np.array([code[name] for name in found["mover"].to_list()], dtype=np.int64),
-        other=others,
-        score_sum=found["u"].to_numpy(),
-        information=found["i"].to_numpy(),
-        turns=turns,
-        elo=elo,
-        result=found["score"].cast(pl.Float64).to_numpy(),
-        expected=1 / (1 + np.exp(-POINT * (elo - against + first))),
+        player=mover[first],
+        other=_opponents(keys[counts], game, mover, opponent, first, len(names)),
+        score_sum=sums[counts],
+        information=informed[counts],
+        turns=np.bincount(which, minlength=len(keys))[counts],
+        elo=own[first],
+        result=result[first],
+        expected=1 / (1 + np.exp(-POINT * (own[first] - against[first] + advantage))),
         of_row=of_row,
-        game_ids=tuple(found["game_id"].to_list()),
+        game_ids=tuple(game_ids[row] for row in first),
     )
 
 
-def _opponents(keys: list[tuple[str, str, str]]) -> Ints:
-    """Where the opponent's player-game stands, of each game, mover and opponent; -1 = nowhere."""
-    place = {key: at for at, key in enumerate(keys)}
-    mirrored = ((game, opponent, mover) for game, mover, opponent in keys)
-    return np.array([place.get(key, -1) for key in mirrored], dtype=np.int64)
+def _codes(names: list[str], each: list[str | None]) -> Ints:
+    """Which of some names each is; -1 = none of them."""
+    number = {name: code for code, name in enumerate(names)}
+    return np.array([number.get(name, -1) for name in each], dtype=np.int64)  # type: ignore[arg-type]
+
+
+def _key(game: Ints, mover: Ints, opponent: Ints, players: int) -> Ints:
+    """One number for game, mover and opponent, in their order."""
+    answer: Ints = (game * players + mover) * players + opponent
+    return answer
+
+
+def _opponents(
+    keys: Ints, game: Ints, mover: Ints, opponent: Ints, first: Ints, players: int
+) -> Ints:
+    """Where the opponent's player-game stands among some, each given by a turn; -1 = nowhere."""
+    mirrored = _key(game[first], opponent[first], mover[first], players)
+    place = np.searchsorted(keys, mirrored)
+    there = keys[np.minimum(place, len(keys) - 1)] == mirrored if len(keys) else place < 0
+    answer: Ints = np.where(there, place, -1)
+    return answer
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -112,13 +113,19 @@ class PolynomialPath:
         inside = np.clip(x, low, high)
         return inside, x - inside
 
-    def _sum(self, basis: Floats) -> Floats:
-        rows = np.empty((len(basis), len(self.degrees)))
+    @cached_property
+    def _table(self) -> Floats:
+        """The coefficients, a row a power and a column a parameter."""
+        table = np.zeros((max(self.degrees) + 1, len(self.degrees)))
         at = 0
         for k, degree in enumerate(self.degrees):
-            rows[:, k] = basis[:, : degree + 1] @ self.coefficients[at : at + degree + 1]
+            table[: degree + 1, k] = self.coefficients[at : at + degree + 1]
             at += degree + 1
-        return rows
+        return table
+
+    def _sum(self, basis: Floats) -> Floats:
+        answer: Floats = basis @ self._table
+        return answer
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
