@@ -8,6 +8,7 @@ import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 import zstandard
@@ -256,3 +257,22 @@ def test_an_elo_that_is_not_known_is_no_doubt(none: str, read_pgn: ReadPgn, tmp_
     path = tmp_path / "headers.pgn"
     path.write_text(rated(none, "2100"))
     assert read_results([path])[1].is_empty()
+
+
+def test_the_blocks_before_a_damaged_one_are_read(tmp_path: Path) -> None:
+    # Random names: a block holds 128 kB of text, and shall not become a few bytes.
+    rng = np.random.default_rng(3)
+    names = [bytes(rng.integers(97, 123, 60, dtype=np.uint8)) for _ in range(9000)]
+    text = b"".join(b'[White "%s"]\n\n1. e4 *\n\n' % name for name in names)
+    packed = bytearray(zstandard.ZstdCompressor(write_checksum=False).compress(text))
+    # From block to block by their headers, to the fifth (RFC 8878, section 3.1.1.2).
+    place = zstandard.frame_header_size(bytes(packed))
+    for _ in range(4):
+        place += 3 + (int.from_bytes(packed[place : place + 3], "little") >> 3)
+    packed[place + 3 : place + 200] = b"\xff" * 197
+    path = tmp_path / "damaged.pgn.zst"
+    path.write_bytes(packed)
+    with open_bytes(Source("damaged", path)) as stream:
+        assert stream.read(1 << 30) == text[: 4 << 17]
+        with pytest.raises(BadBytesError, match="damaged is damaged or cut"):
+            stream.read(1)
