@@ -219,3 +219,59 @@ def test_one_bad_cell_spoils_no_decimal_comma(tmp_path: Path) -> None:
     done = run_inside("results", path, "-o", tmp_path / "out.csv")
     assert (tmp_path / "out.csv").read_text(encoding="utf-8").count(",0.5,") == 2, done.stderr
     assert b"1 unreadable" in done.stderr
+
+
+RUBBISH = bytes(range(256)) * 50
+GOOD = b'[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n1. e4 1-0\n\n'
+
+
+@pytest.mark.parametrize("command", ["games", "turns", "results", "select"])
+def test_input_of_which_nothing_can_be_read(command: str, tmp_path: Path) -> None:
+    rubbish, utf16, good = (tmp_path / name for name in ("a.pgn", "b.pgn", "c.pgn"))
+    rubbish.write_bytes(RUBBISH)
+    utf16.write_bytes(GOOD.decode().encode("utf-16"))
+    good.write_bytes(GOOD)
+    out, errors = tmp_path / "out.csv", tmp_path / "out.errors.csv"
+    told = failed_in_a_line(run_inside(command, rubbish, "-o", out, "-q"))
+    assert told.endswith(f"{rubbish}, line 1: neither players nor moves; is it PGN?")
+    told = failed_in_a_line(run_inside(command, rubbish, utf16, "-o", out, "-q"))
+    assert f"no games could be read: {utf16}, line 1: the text is UTF-16; convert it" in told
+    if command != "select":  # which reads only the games that are wanted
+        assert told.endswith(f"(all 2: {errors})")
+        assert len(read_table(errors)) == 2
+    # Among others it is a warning.
+    done = run_inside(command, rubbish, utf16, good, "-o", out, "-q")
+    assert done.returncode == 0, done.stderr
+    assert b"could not be read" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["results", "history"])
+def test_a_table_without_rows_is_told(command: str, tmp_path: Path) -> None:
+    path = tmp_path / "empty.csv"
+    path.write_text(RESULTS.splitlines()[0] + "\n")
+    told = failed_in_a_line(run_inside(command, path, "-o", tmp_path / "out.csv", "-q"))
+    assert told.endswith(f"{path}: the table has no rows")
+
+
+def test_a_history_of_games_without_results_says_why(tmp_path: Path) -> None:
+    path = tmp_path / "open.pgn"
+    path.write_bytes(GOOD.replace(b"1-0", b"*"))
+    told = failed_in_a_line(run_inside("history", path, "-o", tmp_path / "out.csv", "-q"))
+    assert told.endswith(f"no results in {path}: no game has a result and two named players")
+    path.write_bytes(GOOD.replace(b"[Res", b'[Variant "Atomic"]\n[Res'))
+    told = failed_in_a_line(run_inside("history", path, "-o", tmp_path / "out.csv", "-q"))
+    assert told.endswith("(the variant is atomic)")
+    path.write_bytes(GOOD.decode().encode("utf-16"))
+    told = failed_in_a_line(run_inside("history", path, "-o", tmp_path / "out.csv", "-q"))
+    assert "the text is UTF-16; convert it to UTF-8 first" in told
+
+
+def test_a_history_names_the_first_rows_that_it_cannot_use(tmp_path: Path) -> None:
+    path = tmp_path / "some.csv"
+    path.write_text(RESULTS + "2001,A,a,1\n2001,A,C,x\n2001,,C,1\n")
+    done = run_inside("history", path, "-o", tmp_path / "out.csv", "-q")
+    assert done.returncode == 0
+    assert done.stderr.decode().strip() == (
+        f"warning: 3 games or rows could not be read; the first: {path}, row 3: a player against "
+        "himself; row 4: no score that can be read (milepost results lists all)"
+    )

@@ -597,3 +597,30 @@ def test_other_table_than_expected_names_file_and_columns(
     write_table(games, path)
     with pytest.raises(TableError, match=rf"games\.{form}: the results table needs .*player_1"):
         read_table(path, RESULTS)
+
+
+_LINES = ("a,b", '1,"x, y"', "2,z", '3,"two\rlines"', "4,w")
+
+
+@pytest.mark.parametrize(
+    "ends",
+    [("\r",) * 5, ("\r", "\r\n", "\n", "\r", "\r"), ("\n", "\r", "\r\n", "\r", "\n"),
+     ("\r\n", "\r\n", "\r", "\r\r\n", "\n"), ("\r\n",) * 5],
+)  # fmt: skip
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "csv.bz2"])
+def test_csv_with_line_ends_of_all_kinds(
+    ends: tuple[str, ...], ending: str, tmp_path: Path
+) -> None:
+    data = "".join(line + end for line, end in zip(_LINES, ends, strict=True)).encode()
+    path = tmp_path / f"ends.{ending}"
+    packed = {"csv": data, "csv.gz": gzip.compress(data), "csv.bz2": bz2.compress(data)}
+    path.write_bytes(packed[ending])
+    frame = read_table(path)
+    assert frame.columns == ["a", "b"]
+    assert frame["b"].to_list() == ["x, y", "z", "two\rlines", "w"]
+
+
+def test_a_heading_alone_that_ends_in_a_carriage_return(tmp_path: Path) -> None:
+    path = tmp_path / "heading.csv"
+    path.write_bytes(b"a,b\r")
+    assert read_table(path).columns == ["a", "b"]

@@ -11,11 +11,12 @@ import polars as pl
 
 from milepost.errors import InputError
 from milepost.games.load import read_results
+from milepost.games.lost import LOST, first_lost
 from milepost.games.results.choose import ChosenResults, are_chess, choose_results, white_of
 from milepost.games.results.from_table import parse_mapping
 from milepost.io.progress import Report
 from milepost.io.sources import Sources, find_sources
-from milepost.tables import RESULTS, as_frame
+from milepost.tables import ERRORS, RESULTS, as_frame
 
 __all__ = ["ChosenResults", "are_paths", "choose"]
 
@@ -69,14 +70,15 @@ def choose(
     if sources is None and not wanted and _is_results_table(results):
         if keep_names or aliases is not None or keep_duplicates:
             raise InputError("names and duplicates are settled when files are read: give files")
-        table, lost = RESULTS.conform(results), 0
+        table, errors = RESULTS.conform(results), ERRORS.empty()
     else:
         table, errors = read_results(
             results if sources is None else sources,
             mapping=wanted or None, keep_names=keep_names or sources is None, aliases=aliases,
             keep_duplicates=keep_duplicates, progress=progress,
         )  # fmt: skip
-        lost = errors.filter(pl.col("kind").is_in(["broken", "unreadable"])).height
+    if table.is_empty():
+        raise InputError(_why_no_results(sources, errors))
     white = white_of(wanted)
     if white is not None and table["first_mover"].null_count() == len(table):
         table = table.with_columns(first_mover=pl.lit(white, dtype=pl.Int8))
@@ -91,8 +93,26 @@ def choose(
         choices=choices,
         chess=white is not None or are_chess(table),
         inputs=() if sources is None else tuple(sources.about()),
-        lost=lost,
+        lost=errors.filter(pl.col("kind").is_in(LOST)).height,
+        first_lost=first_lost(errors, most=_LOST_TOLD),
     )
+
+
+_LOST_TOLD = 2
+"""So many games or rows that could not be read are told with their reasons."""
+
+
+def _why_no_results(sources: Sources | None, errors: pl.DataFrame) -> str:
+    if lost := first_lost(errors):
+        return f"no results could be read: {lost}"
+    if sources is None:
+        return "the table has no rows"
+    names = ", ".join(source.name for source in sources)
+    if sources.are_tables:
+        return f"no results in {names}: the table has no rows"
+    other = errors.filter(pl.col("kind") == "variant")["reason"].head(1).to_list()
+    reason = f" ({other[0]})" if other else ""
+    return f"no results in {names}: no game has a result and two named players{reason}"
 
 
 def _is_results_table(results: Any) -> bool:

@@ -493,6 +493,8 @@ def _select_from_pgn(
     stream.summary.findings["duplicate"] += len(repeated)
     # What the headers showed of the whole input is the summary; the moves add what was broken.
     stream.summary.findings["variant"] = headers.summary.findings["variant"]
+    stream.summary.nothing_read = headers.summary.nothing_read
+    stream.summary.first_lost = headers.summary.first_lost
     return _Chosen(selections, stream.summary, errors, stream.inputs)
 
 

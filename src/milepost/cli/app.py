@@ -1,8 +1,8 @@
 """The `milepost` command; the one place where errors become exit codes.
 
 Exit codes: 0 done (perhaps with warnings), 1 failed or `--strict` found errors, 2 an unknown
-command or option, 130 interrupted, 143 terminated (SIGTERM), 129 hung up (SIGHUP); the messages are
-listed in docs/exit_codes.md.
+command or option or a value out of its bounds, 130 interrupted, 143 terminated (SIGTERM), 129 hung
+up (SIGHUP); the messages are listed in docs/exit_codes.md.
 """
 
 from __future__ import annotations

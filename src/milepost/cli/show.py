@@ -268,10 +268,13 @@ def _with_remedy(caveat: Warning) -> str:
     return str(caveat)
 
 
-def warn_of_lost(lost: int) -> None:
-    """Warn of games or rows that could not be read."""
+def warn_of_lost(lost: int, first: str) -> None:
+    """Warn of games or rows that could not be read, and tell the first of them."""
     if lost:
-        say(f"warning: {lost:,} games or rows could not be read (see milepost results)", err=True)
+        warn(
+            f"{lost:,} games or rows could not be read; the first: {first} "
+            "(milepost results lists all)"
+        )
 
 
 def summarise(summary: Summary, output: str, errors_path: str | None, *, rows: str) -> None:
@@ -320,7 +323,21 @@ def refuse_nothing(games: int | None, inputs: Sequence[str]) -> None:
         if sources and all(source.size == 0 for source in sources):
             raise InputError(f"no games in {names}: nothing is in it")
     elif not games:
+        if find_sources(inputs).are_tables:
+            raise InputError(f"no games in {names}: the table has no rows")
         raise InputError(f"no games in {names}: is it PGN, or a table with rows?")
+
+
+def refuse_unread(summary: Summary, inputs: Sequence[str], errors_path: str | None) -> None:
+    """Refuse input without a game, or of which nothing could be read; the errors are written."""
+    from milepost.errors import InputError
+
+    if summary.nothing_read:
+        others = errors_path is not None and summary.lost > 1
+        where = f" (all {summary.lost:,}: {errors_path})" if others else ""
+        doubt = "; is it PGN?" if summary.games else ""
+        raise InputError(f"no games could be read: {summary.first_lost}{doubt}{where}")
+    refuse_nothing(summary.games, inputs)
 
 
 def leave_if_strict(summary: Summary, *, strict: bool) -> None:

@@ -13,6 +13,7 @@ import polars as pl
 
 from milepost.errors import InputError, TableError
 from milepost.games.duplicates import find_duplicates
+from milepost.games.lost import NO_FILE
 from milepost.games.pgn.blocks import Chunk
 from milepost.games.pgn.readers import HEADER_BATCH, errors_table, read_chunk, read_headers
 from milepost.games.players.resolve import NameCounts, find_players, resolve_players, with_keys
@@ -299,7 +300,7 @@ def results_of_tables(
         pieces.append(rows)
         problems = bad.select(
             pl.lit("unreadable").alias("kind"),
-            pl.lit(name or "the table").alias("source"),
+            pl.lit(name or NO_FILE).alias("source"),
             pl.col("row").cast(pl.Int64).alias("line"),
             "reason",
         )

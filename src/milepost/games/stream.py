@@ -18,6 +18,7 @@ from typing import Any
 import polars as pl
 
 from milepost.games.duplicates import DuplicateFinder
+from milepost.games.lost import LOST, first_lost
 from milepost.games.pgn.blocks import (
     BATCH_BYTES,
     Batch,
@@ -61,11 +62,15 @@ class Summary:
     """Spellings that were joined to a player on evidence other than the spelling itself."""
     resumed: int = 0
     """Stretches of input that an earlier, interrupted run had done."""
+    nothing_read: bool = False
+    """Whether there was something in the input, but nothing of it could be read."""
+    first_lost: str = ""
+    """What could not be read first, with place and reason."""
 
     @property
     def lost(self) -> int:
         """Games that could not be read to their end, or not at all."""
-        return self.findings["broken"] + self.findings["unreadable"]
+        return sum(self.findings[kind] for kind in LOST)
 
     @property
     def errors_per_thousand(self) -> float:
@@ -189,7 +194,7 @@ class GameStream:
             tasks = cut_batches(self.sources, self._reading, games=self._batch_games)
         names = NameCounts()
         finder = DuplicateFinder()
-        place = 0
+        place = unreadable = 0
         for task in run_tasks(tasks, self._read, self._folder, workers=self._processes()):
             self._tasks += 1
             games, spellings = self._games(task.number)
@@ -201,8 +206,15 @@ class GameStream:
             if len(errors):
                 kinds = errors.unique(["source", "line", "kind"])["kind"]
                 self.summary.findings.update(kinds.to_list())
+                unreadable += int((errors["kind"] == "unreadable").sum())
+                self.summary.first_lost = self.summary.first_lost or first_lost(errors)
         self.summary.files = len(self.sources)
         self.summary.games = self._reading.games
+        if self._reading.failures:  # they explain best why there is nothing else
+            self.summary.first_lost = first_lost(self._failures())
+        self.summary.nothing_read = (
+            bool(self.summary.first_lost) and unreadable == self.summary.games
+        )
         self._settle(names)
 
     def _processes(self) -> int:
@@ -263,12 +275,8 @@ class GameStream:
 
     def errors(self) -> Iterator[pl.DataFrame]:
         """Yield everything that was found wrong: damage, broken games, doubts, duplicates."""
-        failures = [
-            {"kind": "unreadable", "source": source, "line": line, "reason": reason}
-            for source, line, reason in self._reading.failures
-        ]
-        if failures:
-            yield errors_table(failures)
+        if self._reading.failures:
+            yield self._failures()
         place = 0
         wanted = {first for first, _ in self._dropped.values()}
         firsts: dict[int, tuple[str, int]] = {}
@@ -296,6 +304,15 @@ class GameStream:
             if rows:
                 yield errors_table(rows)
             place += len(games)
+
+    def _failures(self) -> pl.DataFrame:
+        """Where bytes could not be read further."""
+        return errors_table(
+            [
+                {"kind": "unreadable", "source": source, "line": line, "reason": reason}
+                for source, line, reason in self._reading.failures
+            ]
+        )
 
     def all_errors(self) -> pl.DataFrame:
         """Return the errors as one table."""

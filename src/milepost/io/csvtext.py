@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import polars as pl
 
 from milepost.errors import TableError
@@ -53,6 +55,37 @@ def _nested_as_text(name: str) -> pl.Expr:
     # Only a struct can be written as JSON: {"v":...}.
     text = pl.struct(v=pl.col(name)).struct.json_encode().str.slice(5).str.head(-1)
     return pl.when(pl.col(name).is_not_null()).then(text).alias(name)
+
+
+SEPARATORS = (",", ";", "\t")
+"""What may stand between the values; the first is the usual one."""
+
+
+def separator_of(heading: str) -> str:
+    """What stands between the values: a comma, unless the heading has more of something else."""
+    plain = outside_quotes(heading)
+    return max(SEPARATORS, key=plain.count)
+
+
+def outside_quotes(line: str) -> str:
+    """Return a line without the texts between quotation marks."""
+    return "".join(line.split('"')[::2])
+
+
+# Several CR before an LF are one line end (a file made "text" twice); alone each is one.
+_LINE_ENDS = re.compile(rb"\r++\n|\r")
+
+
+def with_line_feeds(data: bytes) -> bytes:
+    """Return CSV with an LF for every line end: polars knows no lone CR, as old spreadsheets write.
+
+    Line ends in texts between quotation marks stay. Without a lone CR all stays.
+    """
+    if data.count(b"\r") == data.count(b"\r\n"):
+        return data
+    parts = data.split(b'"')
+    parts[::2] = [_LINE_ENDS.sub(b"\n", part) for part in parts[::2]]
+    return b'"'.join(parts)
 
 
 def lists_from_text(frame: pl.DataFrame, table: Table) -> pl.DataFrame:

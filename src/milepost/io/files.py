@@ -20,9 +20,18 @@ from typing import IO, Any, BinaryIO
 import polars as pl
 
 from milepost.errors import InputError, OutputError, TableError
-from milepost.io.csvtext import csv_bytes, lists_from_text, times_from_text, unguarded
+from milepost.io.csvtext import (
+    csv_bytes,
+    lists_from_text,
+    outside_quotes,
+    separator_of,
+    times_from_text,
+    unguarded,
+    with_line_feeds,
+)
 from milepost.io.outputs import STDOUT, cannot_write, is_stream, refuse_kind
-from milepost.io.sources import plain_name
+from milepost.io.sources import Source, open_bytes, plain_name
+from milepost.io.table_faults import fault_in_table
 from milepost.tables import Table
 
 FORMATS = ("parquet", "csv", "ndjson")
@@ -336,7 +345,8 @@ def read_table(path: str | Path, table: Table | None = None) -> pl.DataFrame:
             raise InputError(f"{path}: not a table (expected one of {', '.join(_READ_AS)})")
     except (*UNREADABLE, EOFError) as error:
         first_line = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
-        raise InputError(f"cannot read the table {path}: {first_line}") from error
+        reason = fault_in_table(path, form) or first_line
+        raise InputError(f"cannot read the table {path}: {reason}") from error
     return frame if table is None else typed_table(frame, table, path)
 
 
@@ -352,30 +362,48 @@ def _read_csv(where: str | bytes, path: str | Path) -> pl.DataFrame:
             first = file.read(2)
     if first in _UTF16:
         raise InputError(f"{path} is UTF-16 text: save it as UTF-8")
-    separator = _separator(where, path)
-    frame = unguarded(pl.read_csv(where, infer_schema=False, separator=separator))
+    heading = _heading(where, path)
+    if "\r" in outside_quotes(heading):
+        where = with_line_feeds(_unpacked(path))
+        heading = _heading(where, path)
+    separator = separator_of(heading)
+    try:
+        frame = pl.read_csv(where, infer_schema=False, separator=separator)
+    except pl.exceptions.PolarsError:
+        data = _unpacked(path)
+        if (mended := with_line_feeds(data)) == data:
+            raise
+        frame = pl.read_csv(mended, infer_schema=False, separator=separator)
+    frame = unguarded(frame)
     return _with_decimal_points(frame) if separator == ";" else frame
 
 
-def _separator(where: str | bytes, path: str | Path) -> str:
-    """What stands between the values: a comma, unless the heading has more of something else."""
+def _heading(where: str | bytes, path: str | Path) -> str:
+    """Return the first line; where lines end in lone CRs, that is a part of the file or all."""
     if isinstance(where, bytes):
-        heading = where[:_HEADING].split(b"\n")[0].decode("utf-8", errors="replace")
+        first = where[:_HEADING].split(b"\n")[0].decode("utf-8", errors="replace")
     else:
         # polars unpacks by itself what is compressed.
-        heading = pl.read_csv(
+        first = pl.read_csv(
             where, infer_schema=False, has_header=False, n_rows=1, separator="\x1f", quote_char=None
         ).item(0, 0)
-    counts = {mark: _outside_quotes(heading or "").count(mark) for mark in (",", ";", "\t")}
-    return max(counts, key=lambda mark: counts[mark])
+    return (first or "").removesuffix("\r")
 
 
 _HEADING = 100_000
 """So many bytes of a file are looked at to find the end of its first line."""
 
 
-def _outside_quotes(line: str) -> str:
-    return "".join(line.split('"')[::2])
+def _unpacked(path: str | Path) -> bytes:
+    """Return all bytes of a file, decompressed."""
+    with open_bytes(Source(str(path), Path(path))) as stream:
+        pieces = []
+        while piece := stream.read(_PIECE_BYTES):  # to the end, where a cut is told
+            pieces.append(piece)
+        return b"".join(pieces)
+
+
+_PIECE_BYTES = 1 << 23
 
 
 def _with_decimal_points(frame: pl.DataFrame) -> pl.DataFrame:

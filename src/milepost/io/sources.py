@@ -274,6 +274,7 @@ class ByteSource:
 
 _ZSTD_MAGIC = 0xFD2FB528
 _SKIPPABLE = range(0x184D2A50, 0x184D2A60)
+_CUT = "the zstd data ends in the middle of a frame"
 _BLOCKS_A_PIECE = 8
 """A block holds 128 kB at most, however few bytes it has on disk: memory stays bounded."""
 
@@ -294,24 +295,31 @@ class _ZstdReader:
         self._frame: Any = None
         self._checksum_bytes = 0
         self._plain = memoryview(b"")
-        self._cut = False
+        self._damage: Exception | None = None
 
     def read(self, size: int) -> bytes:
         while not self._plain:
-            if self._cut:
-                raise EOFError("the zstd data ends in the middle of a frame")
+            if self._damage is not None:
+                raise self._damage
             head = b"" if self._frame is not None else self._begin_frame()
             if self._frame is None:
                 return b""
             blocks, is_last = self._next_blocks()
-            try:
-                self._plain = memoryview(self._frame.decompress(head + blocks))
-            except self._library.ZstdError as error:
-                raise ValueError(str(error)) from error
+            self._plain = memoryview(self._decompressed([head, *blocks]))
             if is_last:
                 self._frame = None
         piece, self._plain = bytes(self._plain[:size]), self._plain[size:]
         return piece
+
+    def _decompressed(self, parts: list[bytes]) -> bytes:
+        """Decompress block by block: those before a damaged one are good."""
+        plain: list[bytes] = []
+        try:
+            for part in parts:
+                plain.append(self._frame.decompress(part))  # noqa: PERF401
+        except self._library.ZstdError as error:
+            self._damage = ValueError(str(error))
+        return b"".join(plain)
 
     def _begin_frame(self) -> bytes:
         """Return the header of the next frame that holds data; nothing at the end."""
@@ -334,7 +342,7 @@ class _ZstdReader:
             return magic + described + more
         return b""
 
-    def _next_blocks(self) -> tuple[bytes, bool]:
+    def _next_blocks(self) -> tuple[list[bytes], bool]:
         """Return some blocks of this frame, and whether the last one is among them."""
         parts: list[bytes] = []
         held = 0
@@ -346,16 +354,17 @@ class _ZstdReader:
             size += self._checksum_bytes if is_last else 0
             block = self._raw.read(size) if len(head) == 3 else b""
             if len(head) < 3 or len(block) < size:
-                self._cut = True  # the whole blocks before it are good
+                # The whole blocks before it are good; of a part of one nothing can be had.
+                self._damage = EOFError(_CUT)
                 break
-            parts += (head, block)
+            parts.append(head + block)
             held += size
             if is_last or held >= _PIECE_BYTES:
-                return b"".join(parts), bool(is_last)
-        return b"".join(parts), False
+                return parts, bool(is_last)
+        return parts, False
 
     def _whole(self, size: int) -> bytes:
         data = self._raw.read(size)
         if len(data) < size:
-            raise EOFError("the zstd data ends in the middle of a frame")
+            raise EOFError(_CUT)
         return data

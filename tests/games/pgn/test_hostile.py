@@ -8,6 +8,7 @@ import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 import zstandard
@@ -219,3 +220,59 @@ def test_a_compressed_file_without_a_byte_is_told(tmp_path: Path, ending: str) -
     games, errors = read_games([empty, good])
     assert len(games) == 1
     assert errors["reason"].to_list() == [f"{empty} is damaged or cut: it is empty"]
+
+
+def rated(white: str, black: str) -> str:
+    """Return a game with two Elo tags."""
+    tags = f'[WhiteElo "{white}"]\n[BlackElo "{black}"]\n[Result "1-0"]\n'
+    return f'[Event "E"]\n[White "A {white}"]\n[Black "B"]\n{tags}\n1. e4 e5 1-0\n\n'
+
+
+def test_an_elo_that_cannot_be_is_a_doubt(read_pgn: ReadPgn, tmp_path: Path) -> None:
+    text = rated("999999999999999999992050", "2100") + rated("2400", "1500?") + rated("7", "2000")
+    games, errors = read_pgn(text)
+    assert games["white_elo"].to_list() == [None, 2400, None]
+    assert games["black_elo"].to_list() == [2100, None, 2000]
+    assert errors["kind"].unique().to_list() == ["doubt"]
+    told = dict(errors.select("line", "reason").iter_rows())
+    ends = "which is no number from 100 to 4000"
+    assert told == {
+        1: f"WhiteElo is '99999999999999999999', {ends}",
+        10: f"BlackElo is '1500?', {ends}",
+        19: f"WhiteElo is '7', {ends}",
+    }
+    assert errors["game_id"].null_count() == 0
+    # The reader of headers doubts the same.
+    path = tmp_path / "headers.pgn"
+    path.write_text(text)
+    _, headers = read_results([path])
+    assert dict(headers.select("line", "reason").iter_rows()) == told
+
+
+@pytest.mark.parametrize("none", ["?", "-", "", "0", "0000", " ", "unrated", "????"])
+def test_an_elo_that_is_not_known_is_no_doubt(none: str, read_pgn: ReadPgn, tmp_path: Path) -> None:
+    games, errors = read_pgn(rated(none, "2100"))
+    assert games["white_elo"].to_list() == [None]
+    assert errors.is_empty()
+    path = tmp_path / "headers.pgn"
+    path.write_text(rated(none, "2100"))
+    assert read_results([path])[1].is_empty()
+
+
+def test_the_blocks_before_a_damaged_one_are_read(tmp_path: Path) -> None:
+    # Names of two letters: some 12 kB a block, so that several are decompressed at a time.
+    rng = np.random.default_rng(3)
+    names = [bytes(rng.integers(97, 99, 60, dtype=np.uint8)) for _ in range(9000)]
+    text = b"".join(b'[White "%s"]\n\n1. e4 *\n\n' % name for name in names)
+    packed = bytearray(zstandard.ZstdCompressor(write_checksum=False).compress(text))
+    # From block to block by their headers, to the fifth (RFC 8878, section 3.1.1.2).
+    place = zstandard.frame_header_size(bytes(packed))
+    for _ in range(4):
+        place += 3 + (int.from_bytes(packed[place : place + 3], "little") >> 3)
+    packed[place + 3 : place + 200] = b"\xff" * 197
+    path = tmp_path / "damaged.pgn.zst"
+    path.write_bytes(packed)
+    with open_bytes(Source("damaged", path)) as stream:
+        assert stream.read(1 << 30) == text[: 4 << 17]
+        with pytest.raises(BadBytesError, match="damaged is damaged or cut"):
+            stream.read(1)

@@ -34,7 +34,7 @@ def games(
             workers=workers,
             progress=tell,
         )
-    show.refuse_nothing(summary.games, inputs)
+    show.refuse_unread(summary, inputs, target.errors_path)
     if not quiet:
         show.summarise(summary, output, target.errors_path, rows="games")
     show.leave_if_strict(summary, strict=strict)
@@ -83,7 +83,7 @@ def results(
             keep_duplicates=keep_duplicates,
             progress=tell,
         )
-    show.refuse_nothing(summary.games, inputs)
+    show.refuse_unread(summary, inputs, target.errors_path)
     if not quiet:
         show.summarise(summary, output, target.errors_path, rows="results")
     show.leave_if_strict(summary, strict=strict)
@@ -121,7 +121,7 @@ def turns(
             workers=workers,
             progress=tell,
         )
-    show.refuse_nothing(summary.games, inputs)
+    show.refuse_unread(summary, inputs, target.errors_path)
     if not quiet:
         show.summarise(summary, output, target.errors_path, rows="turns")
     show.leave_if_strict(summary, strict=strict)

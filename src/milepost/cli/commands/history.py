@@ -146,7 +146,7 @@ def history(
             inputs, mapping=mapping, keep_names=keep_names, aliases=aliases,
             keep_duplicates=keep_duplicates, skip_fast=skip_fast, first=first, last=last,
         )  # fmt: skip
-    show.warn_of_lost(chosen.lost)
+    show.warn_of_lost(chosen.lost, chosen.first_lost)
     chess = preset == "chess" or (preset == "auto" and chosen.chess)
     fitted, sweeping = api.model_and_sweeping(model, given, chess=chess)
     with show.warnings_told(), show.progress("sweeping", quiet=quiet, unit="sweeps") as tell:

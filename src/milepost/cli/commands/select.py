@@ -149,7 +149,7 @@ def select(
             workers=workers,
             progress=tell,
         )
-    show.refuse_nothing(summary.games, inputs)
+    show.refuse_unread(summary, inputs, target.errors_path)
     if not quiet:
         rows = [
             (each.name or "all", found.available, len(found.games), found.turns, found.within)

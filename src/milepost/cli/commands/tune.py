@@ -147,7 +147,7 @@ def tune(
     api.check_period(length)
     with show.progress("reading", quiet=quiet):
         chosen = api.choose(inputs, mapping=mapping, skip_fast=skip_fast, first=first, last=last)
-    show.warn_of_lost(chosen.lost)
+    show.warn_of_lost(chosen.lost, chosen.first_lost)
     chess = preset == "chess" or (preset == "auto" and chosen.chess)
     base, sweeping = api.tunable(model, given, chess=chess)
     total = math.prod(len(values) for values in axes.values())

@@ -15,7 +15,7 @@ from milepost.games.pgn.coded import Coded, spread
 from milepost.games.pgn.mainline import Mainline, Record, Watch
 from milepost.games.pgn.movetext import last_move_numbers, read_moves, result_token
 from milepost.games.pgn.tags import HEADER_TAGS, TAG_COLUMNS, code_tags, parse_tags
-from milepost.games.pgn.tidy import RESULTS, tidy_columns, tidy_tags, variant_of
+from milepost.games.pgn.tidy import RESULTS, elo_doubts, tidy_columns, tidy_tags, variant_of
 from milepost.games.players.spellings import Spellings
 from milepost.games.turns.replay import TurnRecorder, book_plies_of, replayed_frame
 from milepost.io.arrow_buffers import as_series, list_column, number_column, starts_of
@@ -42,6 +42,9 @@ _MOVE_COLUMNS: dict[str, Any] = {
     "source": pl.String,
     "line": pl.Int64,
 }
+_ABOUT = ("source", "line", "white", "black", "event", "date")
+"""What an error tells of its game."""
+_ELOS = ("white_elo", "black_elo")
 _RAW_SCHEMA: dict[str, Any] = dict.fromkeys(TAG_COLUMNS.values(), pl.String) | _MOVE_COLUMNS
 
 
@@ -126,10 +129,10 @@ def read_chunk(
             errors.append({**about, "kind": "broken", "reason": line.error})
         reasons = doubts if line.error else doubts + _doubts(tags, line)
         errors += [{**about, "kind": "doubt", "reason": reason} for reason in reasons]
-    games = tidy_tags(pl.DataFrame(rows, schema=_RAW_SCHEMA).with_columns(_told_columns(told)))
+    raw = pl.DataFrame(rows, schema=_RAW_SCHEMA).with_columns(_told_columns(told))
     frames = {
-        "games": GAMES.conform(games).select(GAMES.names),
-        "errors": errors_table(errors),
+        "games": GAMES.conform(tidy_tags(raw)).select(GAMES.names),
+        "errors": errors_table(errors + _elo_errors(raw)),
     }
     if book_moves is None:
         return frames
@@ -241,6 +244,15 @@ def _doubts(tags: dict[str, str], line: Mainline) -> list[str]:
     return doubts
 
 
+def _elo_errors(raw: pl.DataFrame) -> list[dict[str, Any]]:
+    about = raw.select(*_ABOUT, "game_id", pl.col("plies").alias("plies_kept"))
+    doubts = elo_doubts({name: Coded.of_rows(raw[name]) for name in _ELOS})
+    return [
+        {**about.row(place, named=True), "kind": "doubt", "reason": reason}
+        for place, reason in doubts
+    ]
+
+
 HEADER_COLUMNS = (
     "white", "black", "white_elo", "black_elo", "white_fide_id", "black_fide_id", "date", "year",
     "event", "site", "round", "time_control", "speed", "result", "variant", "full_moves",
@@ -281,7 +293,8 @@ def read_headers(batch: Batch) -> Frames:
         pl.Series("line", np.concatenate([block.lines for block in blocks]), pl.Int64),
     )
 
-    about = ["source", "line", "white", "black", "event", "date"]
+    for number, reason in elo_doubts(raw):
+        doubts.setdefault(number, []).append(reason)
     errors = []
     nameless = (games["white"] == "?") & (games["black"] == "?") & (games["full_moves"] == 0)
     left_out = nameless | ~games["variant"].is_in(READABLE_VARIANTS)
@@ -289,11 +302,11 @@ def read_headers(batch: Batch) -> Frames:
         kind, reason = "unreadable", "neither players nor moves"
         if row["variant"] not in READABLE_VARIANTS:
             kind, reason = "variant", f"the variant is {row['variant']}"
-        errors.append({name: row[name] for name in about} | {"kind": kind, "reason": reason})
+        errors.append({name: row[name] for name in _ABOUT} | {"kind": kind, "reason": reason})
     for number, reasons in sorted(doubts.items()):
         row = games.row(number, named=True)
         errors += [
-            {name: row[name] for name in about} | {"kind": "doubt", "reason": reason}
+            {name: row[name] for name in _ABOUT} | {"kind": "doubt", "reason": reason}
             for reason in reasons
         ]
     kept = games.filter(~left_out) if left_out.any() else games

@@ -65,6 +65,28 @@ def _elo() -> pl.Expr:
     return pl.when(number.is_between(_LOWEST_ELO, _HIGHEST_ELO)).then(number)
 
 
+_NO_ELO = _TEXT.str.contains("[1-9]") & _elo().is_null()
+"""Something that tries to be an Elo; a zero, like a question mark, says that there is none."""
+
+
+def elo_doubts(raw: Mapping[str, Coded]) -> list[tuple[int, str]]:
+    """Return the rows whose Elo tags hold what cannot be an Elo, and that in words.
+
+    Parameters
+    ----------
+    raw
+        The columns as in `tidy_columns`.
+    """
+    doubts = []
+    for tag in ("WhiteElo", "BlackElo"):
+        column = raw[TAG_COLUMNS[tag]]
+        for row in np.flatnonzero(column.flags(_NO_ELO)).tolist():
+            value = str(column.values[int(column.codes[row])])[:20]
+            bounds = f"{_LOWEST_ELO} to {_HIGHEST_ELO}"
+            doubts.append((row, f"{tag} is {value!r}, which is no number from {bounds}"))
+    return doubts
+
+
 def _positive() -> pl.Expr:
     number = _STRIPPED.cast(pl.Int64, strict=False)
     return pl.when(number > 0).then(number)

@@ -31,6 +31,8 @@ class ChosenResults:
     """Name, size and digest of the files that they are from."""
     lost: int = 0
     """Games or rows that could not be read."""
+    first_lost: str = ""
+    """The first of them, with places and reasons."""
 
 
 def choose_results(
