@@ -6,6 +6,7 @@ import io
 import time
 from typing import Any
 
+import polars as pl
 import pytest
 import rich.console
 from typer.testing import CliRunner
@@ -13,6 +14,7 @@ from typer.testing import CliRunner
 from milepost.cli import show
 from milepost.cli.app import app
 from milepost.io.progress import Progress
+from milepost.tables import ERRORS
 
 COLUMNS = ("player", "rating", "interval", "turns", "matched %", "mean error", "warnings")
 ROWS = [
@@ -191,3 +193,15 @@ def test_a_quiet_command_silences_nothing_after_it(
     CliRunner().invoke(app, ["calibrations", "-q", *extra])
     show.note("still told")
     assert "still told" in capsys.readouterr().err
+
+
+def test_what_is_wrong_with_games_is_told_with_the_first_reason(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    kinds = {"kind": ["doubt", "broken"], "source": ["g.pgn"] * 2, "line": [3, 9]}
+    wrong = ERRORS.conform(pl.DataFrame(kinds | {"reason": ["odd", "illegal move"]}))
+    assert show.tell_wrong(wrong, quiet=True) == 1
+    told = capsys.readouterr().err
+    assert "1 broken, 1 doubt; the first: g.pgn, line 9: illegal move" in told
+    assert show.tell_wrong(wrong.head(1), quiet=True) == 0, "a doubt is no loss"
+    assert capsys.readouterr().err == ""

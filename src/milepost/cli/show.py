@@ -351,13 +351,16 @@ def leave_if_strict(summary: Summary, *, strict: bool) -> None:
 
 def tell_wrong(wrong: pl.DataFrame, *, quiet: bool) -> int:
     """Say what was wrong with the games; return how many could not be read to their end."""
-    lost = len(wrong.filter(wrong["kind"].is_in(["broken", "unreadable"])))
+    from milepost.games.lost import LOST, first_lost
+
+    lost = len(wrong.filter(wrong["kind"].is_in(LOST)))
     if lost or (len(wrong) and not quiet):
         kinds = (
             wrong["kind"].value_counts(sort=True).sort("count", "kind", descending=[True, False])
         )
         said = ", ".join(f"{count:,} {kind}" for kind, count in kinds.iter_rows())
-        say(f"warning: games with something wrong: {said} (see milepost turns)", err=True)
+        first = f"; the first: {first_lost(wrong)}" if lost else ""
+        warn(f"games with something wrong: {said}{first} (milepost turns lists all)")
     return lost
 
 
