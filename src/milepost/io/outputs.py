@@ -108,7 +108,15 @@ def check_output(path: str | Path) -> None:
     if not folder.is_dir():
         raise cannot_write(path, FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)))
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise cannot_write(path, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
+        reason = errno.EROFS if _is_read_only(folder) else errno.EACCES
+        raise cannot_write(path, OSError(reason, os.strerror(reason)))
+
+
+def _is_read_only(folder: Path) -> bool:
+    """Whether the disk of a folder may only be read."""
+    if not hasattr(os, "statvfs"):  # Windows
+        return False
+    return bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
 
 
 def refuse_stream(path: str | Path, why: str) -> None:

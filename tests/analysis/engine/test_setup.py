@@ -109,7 +109,7 @@ def test_a_set_up_is_chosen_by_its_plan_or_its_key() -> None:
     assert choose_setup(["a1", "b2"], about, "a") == "a1"
     with pytest.raises(SeveralSetupsError, match="2 set-ups: choose one by its plan or its key"):
         choose_setup(["a1", "b2"], about, None)
-    with pytest.raises(InputError, match="2 set-ups fit with 'quick'"):
+    with pytest.raises(InputError, match="2 set-ups fit 'quick'"):
         choose_setup(["a1", "c3"], {**about, "c3": about["a1"]}, "quick")
-    with pytest.raises(InputError, match="no set-up has the plan, or begins with 'x'"):
+    with pytest.raises(InputError, match="no plan or key of a set-up fits 'x'"):
         choose_setup(["a1", "b2"], about, "x")

@@ -338,9 +338,9 @@ def test_one_of_several_setups_must_be_named(tmp_path: Path) -> None:
     spreads = make_spreads(turns(turn()), store, setup=second.digest[:6])
     assert spreads.table["values"].to_list() == [[0.07]]
     assert spreads.setup == second.digest
-    with pytest.raises(InputError, match="no set-up begins with 'zz'"):
+    with pytest.raises(InputError, match="no plan or key of a set-up fits 'zz'"):
         make_spreads(turns(turn()), store, setup="zz")
-    with pytest.raises(InputError, match="2 set-ups begin with ''"):
+    with pytest.raises(InputError, match="2 set-ups fit ''"):
         make_spreads(turns(turn()), store, setup="")
 
 

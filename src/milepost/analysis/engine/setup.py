@@ -194,8 +194,8 @@ def choose_setup(stored: list[str], about: dict[str, dict[str, Any]], setup: str
         raise SeveralSetupsError(
             f"there are {len(known)} set-ups: choose one by its plan or its key{lines}"
         )
-    how = "no set-up has the plan, or begins" if not fitting else f"{len(fitting)} set-ups fit"
-    raise InputError(f"{how} with {setup!r}; there are{lines}")
+    how = f"{len(fitting)} set-ups fit" if fitting else "no plan or key of a set-up fits"
+    raise InputError(f"{how} {setup!r}; there are{lines}")
 
 
 def _plan_name(about: dict[str, Any] | None) -> str:
